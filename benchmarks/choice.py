@@ -31,6 +31,7 @@ from discreet import Budget, Schema, plan, release
 from discreet.answering import ReleaseReader
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.simplex import nearest_counts
+from discreet.families.tables.answer.together.library import TableLibrary
 
 ALGORITHMS = ("direct", "residuals", "adaptive")
 WORKLOAD = "marginals(2)"
@@ -132,7 +133,7 @@ def distance(made: np.ndarray, true: np.ndarray) -> float:
 def errors(table: Generated, reader: ReleaseReader) -> tuple[float, float | None]:
     """The error of synthetic rows; and of the measured tables, made plausible, where there are any."""
     rows = reader.synthesize(seed=1).codes
-    measured = Library(reader.release).all_tables
+    measured = Library(reader.release).made(TableLibrary).all_tables
     drawn, known = [], []
     for pair in table.pairs():
         true = table.table(table.codes, pair)

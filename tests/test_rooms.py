@@ -69,6 +69,20 @@ def test_only_the_core_and_the_audits_import_secret_randomness():
         assert found == [], f"{path.relative_to(SOURCES)} imports {found}"
 
 
+def test_what_families_share_knows_none_of_them_by_name():
+    """Not even by a type: a family from outside is put together with the others in the same way."""
+    own = ("groups", "halfspaces", "keys", "numbers", "predicates", "ranges", "tables")
+    assert {*own, "shared"} == {
+        each.name for each in (SOURCES / "families").iterdir() if (each / "__init__.py").exists()
+    }
+    known = (*(f"discreet.families.{name}" for name in own), "discreet.reference")
+    paths = sorted((SOURCES / "families" / "shared").rglob("*.py"))
+    assert len(paths) > 10
+    for path in paths:
+        found = [name for name in imports(path) if name.startswith(known)]
+        assert found == [], f"{path.relative_to(SOURCES)} imports {found}"
+
+
 def test_nobody_outside_the_families_asks_for_a_class_or_a_kind_of_part_by_name():
     """`part.kind == "model"` elsewhere would pass over a family from outside; the registry says such things."""
     known = {*merged("sources"), *merged("algorithms")}

@@ -19,9 +19,11 @@ from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.predicates.queries.predicates import Predicates
 from discreet.families.predicates.queries.strategy import StrategyCounts
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
+from discreet.families.ranges.answer.joining import JoinedRanges
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, joint_ends
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, PresentCount
 from discreet.schema import IntegerColumn, Schema
@@ -48,7 +50,7 @@ from tests.releases_by_hand import measured, part_of, release_of_tables
 
 
 def joint(reader: ReleaseReader) -> JoinedSource:
-    (found,) = reader._library.joined
+    (found,) = reader._library.made(JoinedRanges).sources
     assert isinstance(found, JoinedSource)
     return found
 
@@ -63,7 +65,7 @@ def test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination(of) -
     """No chance is involved: tree and table alone are asked beside it."""
     tree, other = whole_tree(NARROW), of(WIDE)
     both, alone = opened(tree, other), opened(tree)
-    tables: Any = opened(other)._library.table(("age",))
+    tables: Any = opened(other)._library.made(TableLibrary).table(("age",))
     found, own = joint(both).fitted(*boxes()), joint(alone).fitted(*boxes())
     assert isinstance(found, JoinedEstimates) and (found.sources == 2).all()
     for place, (low, high) in enumerate(EVERY):
@@ -92,7 +94,7 @@ def test_where_the_number_of_rows_is_public_a_table_is_combined_without_the_nois
     theirs = variance * cells * (1 - cells / (CELLS + 1))
     expected = 1 / np.sqrt(own.outer_std**-2 + 1 / theirs)
     assert found.outer_std == pytest.approx(expected)
-    counts = both._library.table(("age",)).counts
+    counts = both._library.made(TableLibrary).table(("age",)).counts
     counts = counts + (len(ROWS) - counts.sum()) / counts.size
     sums = np.array([counts[low : high + 1].sum() for low, high in EVERY])
     share = expected**2 / theirs
@@ -104,7 +106,7 @@ def test_a_range_that_cuts_a_leaf_gets_the_least_squares_estimate_of_tree_and_ta
     tree, other = pruned_tree(), table(DiscreteGaussianLaw(Fraction(9)))
     reader = opened(tree, other)
     found, index = joint(reader).fitted(*boxes()), joint(reader).trees[0].intervals
-    counts = reader._library.table(("age",)).counts[:CELLS]
+    counts = reader._library.made(TableLibrary).table(("age",)).counts[:CELLS]
     ends = [*index.starts.tolist(), CELLS]
     cut = 0
     for place, (low, high) in enumerate(EVERY):

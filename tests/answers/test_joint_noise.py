@@ -12,6 +12,7 @@ from scipy import stats
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.postprocessing.joint_noise import JointNoise, joint_ratio
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
@@ -72,7 +73,7 @@ def one(reader, sql, **more):
 
 def table_and_weights(reader, taken, less):
     """The table of towns, and weights for its cells: 1 for the towns taken, -1 for those to take away."""
-    table = reader._library.table(("town",))
+    table = reader._library.made(TableLibrary).table(("town",))
     weights = np.zeros(table.counts.shape)
     for name in taken:
         weights["abcd".index(name)] += 1

@@ -21,6 +21,7 @@ from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.tables.answer.table_source import MODEL_NOTE
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import Marginal
@@ -235,7 +236,9 @@ def test_a_models_note_is_told_in_whichever_order_a_question_lists_its_aggregate
             )
         )
     modelled = [
-        name for name in ("sex", "town") if made._library.table(_ordered(schema, name)).is_model
+        name
+        for name in ("sex", "town")
+        if made._library.made(TableLibrary).table(_ordered(schema, name)).is_model
     ]
     assert modelled, "the columns are independent, so no pair stands out"
     where = {"sex": "sex = 'f'", "town": "town = 'a'"}[modelled[0]]

@@ -133,7 +133,7 @@ def test_an_answer_is_durable_before_it_leaves(
 ) -> None:
     curator = opened()
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.curator.curator.answers_from", _killed)
+        patch.setattr("discreet.curator.statements.answers_from", _killed)
         with pytest.raises(KeyboardInterrupt):
             curator.ask(COUNT, budget=ONE)
     curator.ask(COUNT, budget=ONE)

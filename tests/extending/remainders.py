@@ -191,7 +191,7 @@ def remainders_of(part: Part, place: int, release: Release) -> Evidence:
 def bound_of(
     library: Library, asking: Asking, query_class: Remainders, delta: Fraction
 ) -> tuple[float, str]:
-    for source in library.own_sources:
+    for source in library.evidence.sources:
         if isinstance(source, RemainderSource) and source.query.by == query_class.by:
             half = source.measured.law.half_width(1 - delta / query_class.by)
             return float(half), UNION

@@ -27,9 +27,9 @@ from discreet.families.predicates.queries.predicates import Predicates, partitio
 from discreet.families.predicates.queries.strategy import (
     InequalityCounts,
     StrategyCounts,
-    column_moves,
 )
 from discreet.families.predicates.release import mwem as predicates_mwem
+from discreet.families.shared.queries.matrices import column_moves
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class

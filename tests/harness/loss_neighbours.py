@@ -38,8 +38,8 @@ from discreet.audits.observing import Divergence, RecordingNoise, ReplayingNoise
 from discreet.audits.progress import Progress
 from discreet.core.checked_engine import CheckedEngine
 from discreet.core.vault import Grant
-from discreet.curator.curator import _measure
 from discreet.curator.planning import Planned, plan_questions
+from discreet.curator.statements import measure
 from discreet.engines import open_engine
 from discreet.errors import DiscreetError
 from discreet.postprocessing.reading.statement import read_statement
@@ -340,7 +340,7 @@ def measured(engine: Any, schema: Schema, parts: Sequence[Planned], noise: Any) 
         accounting=planned.accounting, allowed=allowance(planned.charge, planned.accounting),
     )  # fmt: skip
     try:
-        _measure(parts, grant)
+        measure(parts, grant)
     except DiscreetError as error:
         return f"{type(error).__name__}: {error}"
     return ""

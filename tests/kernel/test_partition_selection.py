@@ -12,9 +12,9 @@ from scipy.stats import binomtest
 
 from discreet.core.mechanisms import PartitionSelection
 from discreet.core.mechanisms.partition_selection import Keeping
-from discreet.core.test_door import ReplayedEntropy
 from discreet.errors import BadBudget
 from discreet.samplers import kept_by_chance
+from tests.chosen_entropy import ReplayedEntropy
 
 GRID = [
     (touched, Fraction(epsilon), Fraction(delta))

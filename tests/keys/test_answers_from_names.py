@@ -94,7 +94,7 @@ def test_all_rows_and_all_values_are_counted(reader: ReleaseReader) -> None:
 def test_of_a_value_that_is_not_published_a_bound_is_said_with_its_confidence(
     reader: ReleaseReader,
 ) -> None:
-    source = reader._library.own_sources[0]
+    source = reader._library.evidence.sources[0]
     assert isinstance(source, KeySource)
     answer = reader.ask(ASKED + "town = 'nowhere'")
     most = most_unnamed(source._unnamed, 0.95)

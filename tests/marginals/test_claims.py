@@ -14,6 +14,7 @@ from discreet.answering.usefulness import TRIVIAL
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.families.tables.answer.models.model_table import ModelTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.release.claims import _farthest
 from discreet.families.tables.release.pair_choice import one_way_share
 from discreet.privacy.budget import Budget
@@ -90,7 +91,7 @@ def test_no_interval_of_a_cell_reaches_farther_than_a_models_claim_nor_that_than
         cells = reader.ask(f"SELECT {names}, count(*) FROM d GROUP BY {names}")
         found = [row.answer for row in cells]
         reaches += [max(each.value - each.lower, each.upper - each.value) for each in found]
-        table = reader._library.table(pair)
+        table = reader._library.made(TableLibrary).table(pair)
         assert isinstance(table, WeightedTable)
         one = np.zeros(table.counts.shape)
         one[0, 0] = 1

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.linear_programs import _signs, nearest_table, walsh_hadamard
 from discreet.families.tables.queries.parities import Parities, Parity
 from discreet.privacy.adjacency import Adjacency
@@ -119,7 +120,7 @@ def test_noise_on_each_marginal_is_inconsistent_and_on_coefficients_consistent(t
         if "b0" in columns
     }
     assert len(ways) > 1, "two ways of summing differ"
-    library = ReleaseReader(fourier)._library
+    library = ReleaseReader(fourier)._library.made(TableLibrary)
     tables = {
         pair: library.residuals.table(pair) for pair in combinations(["b0", "b1", "b2", "b3"], 2)
     }

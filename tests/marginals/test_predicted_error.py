@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.families.shared.estimate.combination import likely_rows
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.estimate.fitting import likely_rows
 from discreet.families.tables.release.pair_choice import Candidate, choose
 from discreet.families.tables.release.predicted_variation import (
     DEPENDENCE,

@@ -15,6 +15,7 @@ from discreet.answering import ReleaseReader
 from discreet.artifacts.release import Release
 from discreet.families.shared.estimate.linear_widths import variance_of_repeated
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.privacy.budget import Budget
@@ -186,7 +187,7 @@ def test_two_ways_of_computing_any_smaller_table_agree(
     workload = "marginals(age, sex; sex, city; age, city)"
     named = None if algorithm is None else {workload: algorithm}
     reader = ReleaseReader(made(table, tmp_path, workload, named, budget, adjacency))
-    library = reader._library
+    library = reader._library.made(TableLibrary)
     tables = {pair: library.table(pair) for pair in combinations(("age", "sex", "city"), 2)}
     for name in ("age", "sex", "city"):
         alone = library.table((name,)).counts
@@ -240,7 +241,7 @@ def test_a_combination_has_no_more_noise_than_each_part_and_its_intervals_hold(
     alone = []
     for part in once.parts:
         reader = ReleaseReader(Release(**{**_fields(once), "parts": (part,)}))
-        if reader._library.has_linear(("sex",)):
+        if reader._library.made(TableLibrary).has_linear(("sex",)):
             alone.append(
                 reader.ask("SELECT sex, count(*) FROM people GROUP BY sex").columns[0].std[0]
             )
@@ -253,7 +254,7 @@ def test_a_combination_has_no_more_noise_than_each_part_and_its_intervals_hold(
     errors, covered = [], []
     for _ in range(150):
         drawn = ReleaseReader(again(source))
-        errors.append(drawn._library.table(("sex",)).counts - truth)
+        errors.append(drawn._library.made(TableLibrary).table(("sex",)).counts - truth)
         found = drawn.ask("SELECT sex, count(*) FROM people GROUP BY sex").columns[0]
         covered.append(np.mean((found.lower <= truth) & (truth <= found.upper)))
     assert np.mean(covered) >= 0.72

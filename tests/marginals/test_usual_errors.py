@@ -21,6 +21,7 @@ from discreet.families.tables.answer.models.usual_errors import (
     shares_of,
 )
 from discreet.families.tables.answer.table_source import USUAL_NOTE
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.queries.residuals import ModelDistance
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -68,7 +69,11 @@ def reader(made):
 
 
 def filled(reader):
-    return [columns for columns, model in reader._library.models.items() if model.usual is not None]
+    return [
+        columns
+        for columns, model in reader._library.made(TableLibrary).models.items()
+        if model.usual is not None
+    ]
 
 
 def truth_of(rows, columns):
@@ -148,7 +153,7 @@ def test_what_was_not_measured_is_left_to_the_bound_that_is_proved(rows, reader)
         factor_at(each) for each in (0.5, 0.9, 0.95, 0.99)
     )
     columns = filled(reader)[0]
-    model = reader._library.table(columns)
+    model = reader._library.made(TableLibrary).table(columns)
     one = np.zeros(model.counts.shape)
     one[0, 0] = 1.0
     proved = model.reach(one, model.model_level("0.995"))[0]
@@ -202,7 +207,7 @@ def test_cells_of_a_model_have_sharp_intervals_that_hold_for_most_of_them(rows, 
 def test_sums_over_cells_reach_no_further_than_the_bound_that_is_proved(reader):
     """And the sum of no cells is surely 0; of all cells, as far off as the total."""
     columns = filled(reader)[0]
-    model = reader._library.table(columns)
+    model = reader._library.made(TableLibrary).table(columns)
     mask = np.zeros(model.counts.shape, dtype=bool)
     mask[:3, :2] = True
     usual = model.usual.half_widths(np.array(model.usual.shares[:3, :2].sum()), "0.95")
@@ -239,7 +244,9 @@ def test_only_tables_that_the_model_fills_in_are_audited(made, reader):
     audits = part.measurements[-int(part.facts["audits"]) :]
     assert all(isinstance(each.query, ModelDistance) for each in audits)
     pairs = list(combinations([f"c{place}" for place in range(4)], 2))
-    by_model = [pair for pair in pairs if not reader._library.consistent.determines(pair)]
+    by_model = [
+        pair for pair in pairs if not reader._library.made(TableLibrary).consistent.determines(pair)
+    ]
     assert [each.query.columns for each in audits] == (by_model or pairs)
 
 

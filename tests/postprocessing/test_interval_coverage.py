@@ -22,11 +22,8 @@ import pytest
 from scipy import stats
 
 from discreet import samplers
-from discreet.artifacts.answers import Answers
 from discreet.curator import Curator
-from discreet.curator.answers.answering import Measured, answers_from
-from discreet.curator.curator import _measure
-from discreet.postprocessing.results import worked
+from discreet.curator.statements import measure
 from discreet.privacy.budget import Budget
 from discreet.schema import Schema
 from tests.no_noise import without_noise
@@ -77,24 +74,16 @@ def curator(
 
 def misses(curator: Curator, sql: str, draws: int, confidence: float = CONFIDENCE) -> int:
     """How often the interval of the first row does not hold the true answer."""
-    plan, parts, _ = curator._planned(sql, Budget(epsilon=1), None, confidence)
+    statement = curator._statements.planned(sql, Budget(epsilon=1), None, confidence)
+    parts = statement.parts
     exact = curator._record.once(
         parts[0].charge,
         purpose=sql,
         asked={"question": sql},
         accounting=parts[0].accounting,
-        measure=lambda grant: _measure(parts, grant),
+        measure=lambda grant: measure(parts, grant),
     )
-
-    def answer(measured: Measured) -> Answers:
-        pieces = measured.split(parts)
-
-        def answered(place: int, level: Fraction) -> Answers:
-            return answers_from(parts[place], pieces[place], confidence=float(level))
-
-        return worked(plan, answered, curator.schema, confidence=confidence)
-
-    truth = answer(exact)
+    truth = statement.answered(exact)
     wanted = {tuple(row.group.items()): row["x"].estimate for row in truth}
     key = tuple(truth[0].group.items())
     missed = 0
@@ -103,7 +92,7 @@ def misses(curator: Curator, sql: str, draws: int, confidence: float = CONFIDENC
             values + samplers.draw(law, values.size).reshape(values.shape)
             for values, law in zip(exact.values, exact.laws, strict=True)
         )
-        found = answer(replace(exact, values=noisy))
+        found = statement.answered(replace(exact, values=noisy))
         (row,) = [each for each in found if tuple(each.group.items()) == key]
         missed += not row["x"].lower - 1e-9 <= wanted[key] <= row["x"].upper + 1e-9
     return missed

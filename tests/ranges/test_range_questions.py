@@ -12,6 +12,7 @@ from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadRelease, NotAnswerable
+from discreet.families.ranges.answer.joining import ranges_of
 from discreet.families.ranges.answer.pictures import bars, drawn_codes
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
@@ -189,7 +190,7 @@ def test_verify_catches_tampering_with_a_tree(people):
 
 def test_charts_and_synthetic_values_follow_the_release(people):
     frame, path = people
-    (source, *_) = open_release(path)._library.ranges
+    (source, *_) = ranges_of(open_release(path)._library)
     chart = bars(source, most=16)
     assert chart.shape == (13,)
     assert chart.estimate.sum() == pytest.approx(len(frame), rel=0.02)

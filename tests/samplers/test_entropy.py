@@ -19,14 +19,10 @@ import pytest
 
 import discreet
 from discreet import samplers
-from discreet.core.test_door import (
-    ConstantEntropy,
-    RecordedEntropy,
-    ReplayedEntropy,
-    injected_entropy,
-)
+from discreet.core.test_door import injected_entropy
 from discreet.samplers import entropy as entropy_module
 from discreet.samplers.entropy import Entropy, current_entropy, entropy_is_injected, system_entropy
+from tests.chosen_entropy import ConstantEntropy, RecordedEntropy, ReplayedEntropy
 from tests.samplers.test_samplers_goodness_of_fit import fit
 
 SOURCES = Path(discreet.__file__).parent

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.core.test_door import ConstantEntropy, ReplayedEntropy
 from discreet.samplers import discrete_laplace, gaussian, geometric
 from discreet.samplers.bernoulli import DigitCoins, toss_threshold
 from discreet.samplers.entropy import system_entropy
@@ -28,6 +27,7 @@ from discreet.samplers.gaussian import (
 )
 from discreet.samplers.laplace import GeometricSampler, signed_sampler, unsigned_sampler
 from discreet.samplers.table import DigitTable, Widths
+from tests.chosen_entropy import ConstantEntropy, ReplayedEntropy
 from tests.samplers.test_samplers_goodness_of_fit import (
     FALSE_ALARM,
     discrete_gaussian_cdf,

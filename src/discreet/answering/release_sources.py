@@ -18,4 +18,4 @@ def sources_of(library: Library) -> list[Source]:
     places = [place for family in families() for place in family.pooled]
     pooled: list[Source] = [loaded(place)(library) for place in places]
     pooled.sort(key=lambda source: not source.is_first)
-    return [*pooled, *library.own_sources]
+    return [*pooled, *library.evidence.sources]

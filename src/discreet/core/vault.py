@@ -262,36 +262,18 @@ class Grant:
             )
         )
 
-    def choose(
-        self, counts: WeightedCounts, mechanism: Exponential, *, times: int = 1
-    ) -> tuple[Selection, ...]:
-        """The best of weighted counts by the exponential mechanism, then the best of the rest, ...
-
-        Each of the `times` choices costs the mechanism's epsilon (composition of peeling).
-        """
+    def choose(self, counts: WeightedCounts, mechanism: Exponential) -> Selection:
+        """The best of weighted counts, by the exponential mechanism."""
         candidates = counts.candidates(self._schema)
         sensitivity = counts.sensitivity(self._schema)
-        if not 1 <= times <= candidates:
-            raise BadInput(f"{times} of {candidates} candidates cannot be chosen.")
-        self._spend([mechanism.cost()] * times)
+        self._spend([mechanism.cost()])
         self._begin_reading()
         scores = counts.evaluate(self._engine.tally(counts.tallies))
-        left = np.arange(candidates)
-        found: list[Selection] = []
-        for _ in range(times):
-            place = self._noise.choose(
-                scores[left], mechanism.unit(sensitivity), step=self._next_step("choose")
-            )
-            found.append(
-                Selection(
-                    chosen=int(left[place]),
-                    candidates=len(left),
-                    sensitivity=sensitivity,
-                    cost=mechanism.cost(),
-                )
-            )
-            left = np.delete(left, place)
-        return tuple(found)
+        unit, step = mechanism.unit(sensitivity), self._next_step("choose")
+        chosen = self._noise.choose(scores, unit, step=step)
+        return Selection(
+            chosen=chosen, candidates=candidates, sensitivity=sensitivity, cost=mechanism.cost()
+        )
 
     def choose_in_groups(self, requests: Sequence[ChoiceRequest]) -> tuple[Counts, ...]:
         """For each request and group the candidates chosen, in order: one row a group.

@@ -10,16 +10,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from copy import copy
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
 from discreet.artifacts.answers import Answers
 from discreet.core.mechanisms import AboveThreshold, PartitionSelection
-from discreet.core.vault import Grant, Vault
-from discreet.curator.accuracy import Accuracy, Preview, budget_for, margins_of
+from discreet.core.vault import Vault
+from discreet.curator.accuracy import Preview
 from discreet.curator.alerts import CuratorAlert
-from discreet.curator.answers.answering import Measured, answers_from, rehearsed
+from discreet.curator.answers.answering import Measured
 from discreet.curator.choosing import (
     Choice,
     Discovery,
@@ -29,35 +28,24 @@ from discreet.curator.choosing import (
     weighted,
 )
 from discreet.curator.planning import (
-    Planned,
     check_names_keys,
-    check_not_empty,
     chooser,
-    plan_questions,
 )
 from discreet.curator.recording import Record
-from discreet.curator.sizing import rows_of
+from discreet.curator.statements import Statements, measure
 from discreet.curator.versions import version_of
 from discreet.curator.visitors import Visitors
 from discreet.engines import open_engine
-from discreet.errors import BadBudget, BadInput, BadQuestion
-from discreet.families.shared.estimate.kept import Kept
+from discreet.errors import BadBudget, BadInput
 from discreet.ledger import Ledger
 from discreet.ledger.names import name_of
-from discreet.postprocessing.plan import QueryPlan
-from discreet.postprocessing.reading.statement import read_statement
-from discreet.postprocessing.results import worked
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
-from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
-from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
-
-KEPT_PLANS = 64
 
 
 class Curator:
@@ -97,7 +85,6 @@ class Curator:
         warn_of_large_cap(cap or schema.cap)
         self.schema, self._analyst, self._convert_unit = schema, analyst, convert_unit
         self._visitors = Visitors()
-        self._plans: Kept[Any, tuple[QueryPlan, tuple[Planned, ...], float]] = Kept(KEPT_PLANS)
         self._owns_ledger = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         try:
@@ -109,6 +96,7 @@ class Curator:
             if self._owns_ledger:
                 self._ledger.close()
             raise
+        self._statements = Statements(schema, self._notion)
         self._vault = Vault(self._engine, schema, self._ledger, convert_unit=convert_unit)
         self._record = Record(self._vault, self._ledger, version=version, analyst=analyst)
         self._is_view = False
@@ -187,33 +175,23 @@ class Curator:
         budget that reaches it is charged. A question that is refused is not charged, and nothing is read. `undeclared`
         names columns of GROUP BY whose values are to be found, although the schema declares them.
         """
-        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
-        if not parts:
-            return worked(plan, _no_question, self.schema, confidence=confidence)
-        if not plan.is_plain:
-            self._rehearse(plan, parts)
+        statement = self._statements.planned(sql, budget, accuracy, confidence, undeclared)
+        if not statement.parts:
+            return statement.without_question()
+        statement.rehearse()
         with self._visitors.inside():
             measured = self._record.once(
-                parts[0].charge,
+                statement.parts[0].charge,
                 purpose=f"ask: {sql}",
-                asked=_asked(parts),
-                accounting=parts[0].accounting,
-                measure=lambda grant: _measure(parts, grant),
+                asked=statement.asked,
+                accounting=statement.parts[0].accounting,
+                measure=lambda grant: measure(statement.parts, grant),
             )
-        pieces = measured.split(parts)
-
-        def answered(place: int, level: float | Fraction) -> Answers:
-            notes = undeclared_values(parts[place].question.condition, self.schema)
-            return answers_from(parts[place], pieces[place], confidence=float(level), notes=notes)
-
-        if plan.is_plain:
-            return answered(0, confidence)
-        return worked(plan, answered, self.schema, confidence=confidence, discovered=undeclared)
+        return statement.answered(measured)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
         """What a question would cost at an accuracy. Nothing is read, charged or recorded."""
-        _, parts, _ = self._planned(sql, None, accuracy, confidence)
-        return parts[0].charge
+        return self._statements.planned(sql, None, accuracy, confidence).parts[0].charge
 
     def preview(
         self,
@@ -228,93 +206,18 @@ class Curator:
 
         What `ask` would refuse before its charge is refused here too, but for a cap that is spent.
         """
-        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
-        if not parts:
+        statement = self._statements.planned(sql, budget, accuracy, confidence, undeclared)
+        if not statement.parts:
             nothing = Budget.nothing(self._notion)
             return Preview(
-                cost=nothing, confidence=confidence, margins=(), rows=None, is_recorded=True
+                cost=nothing,
+                confidence=statement.confidence,
+                margins=(),
+                rows=None,
+                is_recorded=True,
             )
-        if not plan.is_plain:
-            self._rehearse(plan, parts)
-        margins = [found for each in parts for found in margins_of(each, confidence)]
-        return Preview(
-            cost=parts[0].charge,
-            confidence=confidence,
-            margins=tuple(margins) if plan.measures_only else (),
-            rows=rows_of(plan, parts, self.schema),
-            is_recorded=self._record.has(_asked(parts)),
-        )
-
-    def _planned(
-        self,
-        sql: str,
-        budget: Budget | None,
-        accuracy: str | float | None,
-        confidence: float,
-        undeclared: Sequence[str] = (),
-    ) -> tuple[QueryPlan, tuple[Planned, ...], float]:
-        """The plan of a question. It follows from public facts alone, so a preview's serves its question too."""
-        given = (sql, budget, accuracy, confidence, *undeclared)
-        key = (*given, *map(type, given))  # 1 and True are equal, and not the same
-        try:
-            hash(key)
-        except TypeError:  # not what a question is made of: planning says what is wrong
-            return self._plan(sql, budget, accuracy, confidence, undeclared)
-        return self._plans.get(
-            key, lambda: self._plan(sql, budget, accuracy, confidence, undeclared)
-        )
-
-    def _plan(
-        self,
-        sql: str,
-        budget: Budget | None,
-        accuracy: str | float | None,
-        confidence: float,
-        undeclared: Sequence[str],
-    ) -> tuple[QueryPlan, tuple[Planned, ...], float]:
-        confidence = float(confidence_level(confidence))
-        check_not_empty(budget, accuracy)
-        plan = self._read(sql, undeclared)
-        if budget is None:
-            if plan.questions and plan.questions[0].unlisted:
-                raise BadBudget(
-                    "Grouping by undeclared values needs a delta, and an accuracy does not give one. Nothing "
-                    "was read or charged. Give a budget of an epsilon and a delta."
-                )
-            if not plan.measures_only:
-                raise BadQuestion(
-                    "The cost of an expression of several numbers at a given accuracy is not known beforehand. "
-                    "Nothing was read or charged. Give a budget instead."
-                )
-            wanted = Accuracy.read(accuracy, confidence=confidence)
-            budget = budget_for(plan.questions[0], self.schema, wanted, notion=self._notion)
-            confidence = float(wanted.confidence)
-        if not plan.questions:  # the schema answers it
-            return plan, (), confidence
-        parts = plan_questions(plan.questions, self.schema, budget=budget, notion=self._notion)
-        return plan, parts, confidence
-
-    def _rehearse(self, plan: QueryPlan, parts: Sequence[Planned]) -> None:
-        """Do the work on empty answers: what cannot be done is refused before the charge."""
-        answers = [rehearsed(each) for each in parts]
-        try:
-            worked(plan, lambda place, level: answers[place], self.schema, confidence=0.95)
-        except BadQuestion as error:
-            raise BadQuestion(f"{error} {NOTHING}") from None
-        except RecursionError:
-            raise BadQuestion(
-                f"The question is nested too deeply to be worked out; flatten it. {NOTHING}"
-            ) from None
-
-    def _read(self, sql: str, undeclared: Sequence[str]) -> QueryPlan:
-        """What a text asks for: questions, and the work on their answers."""
-        try:
-            plan = read_statement(sql, self.schema, CuratorDialect(self.schema, sql, undeclared))
-        except BadQuestion as error:
-            if NOTHING in str(error):
-                raise
-            raise BadQuestion(f"{error} {NOTHING}") from None
-        return plan
+        statement.rehearse()
+        return statement.preview(is_recorded=self._record.has(statement.asked))
 
     @property
     def _notion(self) -> Notion:
@@ -355,7 +258,7 @@ class Curator:
                 measure=lambda grant: Measured(
                     values=(),
                     laws=(),
-                    chosen=tuple(each.chosen for each in grant.choose(counts, mechanism)),
+                    chosen=(grant.choose(counts, mechanism).chosen,),
                 ),
             )
         behind = mechanism.shortfall(
@@ -450,42 +353,3 @@ class Curator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _asked(parts: Sequence[Planned]) -> dict[str, Any]:
-    """What a statement asks, as plain data: equal for equal questions."""
-    canonical = [each.question.canonical() for each in parts]
-    return {
-        "question": canonical[0] if len(canonical) == 1 else canonical,
-        "budget": parts[0].charge.to_dict(),
-        "accounting": parts[0].accounting.value,
-    }
-
-
-def _no_question(place: int, level: Fraction) -> Answers:
-    raise AssertionError(f"There is no question {place}.")
-
-
-def _measure(parts: Sequence[Planned], grant: Grant) -> Measured:
-    """Everything that a statement reads, in one go."""
-    planned, *others = parts
-    rows = grant.public_rows() if any(each.reads_public_rows for each in parts) else None
-    if planned.choice is not None:
-        return Measured(values=(), laws=(), picked=grant.choose_in_groups([planned.choice]))
-    keys, requests = None, planned.requests
-    if planned.finder is not None:
-        question = planned.question
-        named = grant.find_keys(question.unlisted, question.condition, planned.finder)
-        keys = named[: planned.most_keys]
-        requests = planned.requests_for(keys)
-    requests = (*requests, *(request for each in others for request in each.requests))
-    measured = grant.tally(requests)
-    picks = (*planned.picks_for(keys), *(pick for each in others for pick in each.picks_for(None)))
-    picked = grant.choose_in_groups(picks) if picks else ()
-    return Measured(
-        picked=picked,
-        values=tuple(each.values for each in measured),
-        laws=tuple(each.law for each in measured),
-        public_rows=rows,
-        keys=keys,
-    )

@@ -120,16 +120,7 @@ def learn_schema(
         for _ in categories
     ]
     surely = [finder.law(keys_touched(probe)).certain for finder in finders]
-    requests = []
-    for name in columns:
-        tally = Tally(Cells(name, 0))
-        moved, size = tally.sensitivity(probe), tally.size(probe)
-        mechanism = least_error_mechanism(moved, size, share=share, accounting=Accounting.BASIC)
-        law = mechanism.law(moved, size=size)
-        check_drawable(law, what=name)
-        requests.append((TallyRequest(tally, mechanism), law, size))
-    everything = [(law, size) for _, law, size in requests]
-    threshold = simultaneous_bound(everything, confidence) + 1 if everything else 0
+    requests, threshold = _counted_cells(columns, probe, share, confidence)
     warn_of_large_cap(cap or budget)
     book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
@@ -140,7 +131,7 @@ def learn_schema(
                 purpose=f"learn bounds or values of {', '.join((*columns, *categories))}",
                 request=f"learn {probe.digest()} {budget.to_dict()}",
             ) as grant:
-                measured = grant.tally([request for request, _, _ in requests])
+                measured = grant.tally(requests)
                 named = [
                     grant.find_keys((name,), TRUE, finder)
                     for name, finder in zip(categories, finders, strict=True)
@@ -161,6 +152,22 @@ def learn_schema(
         paid = Budget(epsilon=finder.epsilon, delta=finder.delta)
         found.append(LearntValues(name, tuple(text for (text,) in keys), sure, paid))
     return found
+
+
+def _counted_cells(
+    columns: Sequence[str], probe: Schema, share: Budget, confidence: float
+) -> tuple[list[TallyRequest], int]:
+    """The cells of each column to be counted, and the noisy count from which on a cell surely holds rows."""
+    requests, noise = [], []
+    for name in columns:
+        tally = Tally(Cells(name, 0))
+        moved, size = tally.sensitivity(probe), tally.size(probe)
+        mechanism = least_error_mechanism(moved, size, share=share, accounting=Accounting.BASIC)
+        law = mechanism.law(moved, size=size)
+        check_drawable(law, what=name)
+        requests.append(TallyRequest(tally, mechanism))
+        noise.append((law, size))
+    return requests, simultaneous_bound(noise, confidence) + 1 if noise else 0
 
 
 def _protected_by_its_cap(dataset: str, ledger: Ledger | Path | str | None) -> Protected | None:

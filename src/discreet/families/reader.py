@@ -15,10 +15,12 @@ from discreet.artifacts.answer import Answer
 from discreet.artifacts.files import read_release
 from discreet.artifacts.release import Release
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, ManyHalfspaces
+from discreet.families.ranges.answer.joining import ranges_of
 from discreet.families.ranges.answer.pictures import Bars, distribution
 from discreet.families.tables.answer.parities import parity_of
 from discreet.families.tables.answer.shared_noise import noise_covariance
 from discreet.families.tables.answer.table_models import cell_deviation
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.exact import Exactable, confidence_level
 
 
@@ -75,7 +77,7 @@ class ReleaseReader(Reader):
         The names are splits that the release was made for, or columns of two cells.
         """
         confidence_level(confidence)
-        return parity_of(self._library, names, confidence=confidence)
+        return parity_of(self._library.made(TableLibrary), names, confidence=confidence)
 
     def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
         """The estimated table over `columns` as it was measured, and the standard deviation of a cell.
@@ -84,7 +86,7 @@ class ReleaseReader(Reader):
         """
         names = tuple(self.schema.column(name).name for name in columns)
         ordered = tuple(name for name in self.schema.names if name in names)
-        table = self._library.table(ordered)
+        table = self._library.made(TableLibrary).table(ordered)
         counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
         return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
 
@@ -98,7 +100,7 @@ class ReleaseReader(Reader):
     def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
         """Bars for a chart of columns that were released as ranges: at most `most` along each."""
         return distribution(
-            self._library.ranges,
+            ranges_of(self._library),
             tuple(self.schema.column(name).name for name in columns),
             most=most,
             confidence=confidence,

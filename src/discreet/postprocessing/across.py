@@ -39,12 +39,8 @@ def across(
     """One number for each group of rows; `value` is `None` where rows are counted."""
     if value is None:
         return Numbers.exact([len(each) for each in groups], len(levels))
-    if function == "present":
-        return _present(numbers_of(value, levels), groups, levels, tag)
-    if function == "present or more":
-        known = _present(numbers_of(value, levels), groups, levels, tag)
-        unbounded = np.full_like(known.upper, np.inf)
-        return replace(known, upper=unbounded, std=np.full_like(known.std, np.inf))
+    if function in _OF_PRESENCE:
+        return _OF_PRESENCE[function](numbers_of(value, levels), groups, levels, tag)
     if function == "count":
         present = ~value.is_null
         return Numbers.exact([int(present[each].sum()) for each in groups], len(levels))
@@ -108,6 +104,16 @@ def _present(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Number
         value.covers,
         origins=retagged(value, tag, most),
     )
+
+
+def _present_or_more(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers:
+    """The same, where there may be numbers that nobody asked for."""
+    known = _present(value, groups, levels, tag)
+    unbounded = np.full_like(known.upper, np.inf)
+    return replace(known, upper=unbounded, std=np.full_like(known.std, np.inf))
+
+
+_OF_PRESENCE = {"present": _present, "present or more": _present_or_more}
 
 
 def retagged(value: Value, tag: str, rows: int) -> dict[Origin, int]:

@@ -64,6 +64,8 @@ class Family:
     """For each kind of integer query, what a measurement of it says: (measurement, schema, place of its part) to `Evidence`."""
     pooled: tuple[str, ...] = ()
     """Sources of answers that put the evidence of all parts together: a `Library` to a `Source`."""
+    summed: tuple[str, ...] = ()
+    """What is said of sums over the cells of tables: a `Library` to a `SummedCells`."""
     additive: tuple[str, ...] = ()
     """Sources of counts as they were measured, which add up however they are summed: a `Library` to a `Source`."""
     drawn: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from discreet.answering.overview import described
 from discreet.artifacts.answers import Answers
 from discreet.curator import Curator
 from discreet.curator.accuracy import Preview
-from discreet.curator.sizing import size_of
+from discreet.curator.statements import size_of
 from discreet.errors import BadBudget, BadInput
 from discreet.ledger import EntryView, Ledger
 from discreet.privacy.budget import Budget

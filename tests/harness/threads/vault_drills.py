@@ -111,7 +111,7 @@ def _verbs() -> dict[str, tuple[Callable[[Grant, int], Any], Callable[[int], Any
             lambda _: BANDS - 1,
         ),
         "choose": (
-            lambda grant, _: grant.choose(WeightedCounts((by_band,), (1,)), choosing)[0].chosen,
+            lambda grant, _: grant.choose(WeightedCounts((by_band,), (1,)), choosing).chosen,
             lambda _: BANDS - 1,
         ),
         "choose_in_groups": (

@@ -49,13 +49,13 @@ CONCURRENCY = (
         name="the-latest-question-is-kept-for-all-threads",
         trap=43,
         file="src/discreet/curator/curator.py",
-        old="        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)\n"
-        "        if not parts:\n            return worked(",
-        new="        plan, self._latest, confidence = self._planned(\n"
+        old="        statement = self._statements.planned(sql, budget, accuracy, confidence, undeclared)\n"
+        "        if not statement.parts:\n            return statement",
+        new="        self._latest = self._statements.planned(\n"
         "            sql, budget, accuracy, confidence, undeclared\n"
         "        )\n"
-        "        parts = self._latest\n"
-        "        if not parts:\n            return worked(",
+        "        statement = self._latest\n"
+        "        if not statement.parts:\n            return statement",
         tests=(f"{DRILLS}[curator]",),
     ),
     Mutant(

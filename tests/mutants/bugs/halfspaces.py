@@ -25,7 +25,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="a-strategys-sensitivity-forgets-the-row-that-has-no-cell",
         trap=1,
-        file=STRATEGY,
+        file="src/discreet/families/shared/queries/matrices.py",
         old="np.concatenate([array, np.zeros((len(array), 1), dtype=np.int64)], axis=1).T",
         new="array.T",
         tests=(

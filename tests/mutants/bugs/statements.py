@@ -148,8 +148,7 @@ STATEMENTS = (
         name="work-that-cannot-be-done-is-charged-for",
         trap=25,
         file="src/discreet/curator/curator.py",
-        old="""        if not plan.is_plain:
-            self._rehearse(plan, parts)
+        old="""        statement.rehearse()
         with self._visitors.inside():
 """,
         new="""        with self._visitors.inside():

@@ -252,7 +252,7 @@ THEORY = (
     Mutant(
         name="tables-about-different-rows-are-averaged",
         trap=42,
-        file="src/discreet/families/shared/answer/library.py",
+        file="src/discreet/families/tables/answer/together/library.py",
         old="        return found[min(found, key=lambda each: (len(each), each))] if found else []\n",
         new="        return [each for some in found.values() for each in some]\n",
         tests=(f"{COMPLETE}::test_tables_that_leave_out_different_rows_are_not_averaged",),
@@ -278,7 +278,7 @@ THEORY = (
     Mutant(
         name="tables-that-a-model-fills-in-are-cut-off-one-by-one",
         trap=42,
-        file="src/discreet/families/shared/answer/library.py",
+        file="src/discreet/families/tables/answer/together/library.py",
         old="        model.whole = self.agreed_over(model.columns)\n",
         new="",
         tests=(

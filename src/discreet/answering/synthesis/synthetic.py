@@ -181,7 +181,7 @@ def _chosen(library: Library, counted: Answer | None) -> tuple[list[DrawsFirst],
             if covered.isdisjoint(each.columns):
                 covered |= set(each.columns)
                 first.append(each)
-    return first, [each for each in library.drawn if covered.isdisjoint(each.columns)]
+    return first, [each for each in library.evidence.drawn if covered.isdisjoint(each.columns)]
 
 
 def _beside(schema: Schema, drawn: list[tuple[list[str], Codes]]) -> tuple[tuple[str, ...], Codes]:

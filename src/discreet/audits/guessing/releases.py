@@ -33,9 +33,10 @@ from discreet.audits.guessing.game import (
     fair_coins,
 )
 from discreet.audits.guessing.laws import LawCheck, NoisePool
-from discreet.audits.guessing.tables import neighbouring_tables, written_to
+from discreet.audits.guessing.tables import neighbouring_tables
 from discreet.audits.guessing.trials import log_ratio
 from discreet.audits.losses import step_losses, tree_levels
+from discreet.audits.material.tables import written_to
 from discreet.audits.observing import Divergence, Step, Tape, recording, replaying
 from discreet.core.noise import NoiseSource
 from discreet.engines import open_engine

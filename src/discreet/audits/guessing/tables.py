@@ -5,10 +5,8 @@ The more a unit's values lie apart, the more it moves every count and sum: the w
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from discreet.audits.material.tables import GeneratedTable
 from discreet.errors import BadInput
@@ -95,11 +93,3 @@ def ends_of(column: Column) -> tuple[str, str]:
             )
         texts.append(text)
     return texts[0], texts[1]
-
-
-def written_to(table: GeneratedTable, path: Path) -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow(table.header)
-        writer.writerows(table.rows)
-    return path

@@ -33,7 +33,11 @@ class GeneratedTable:
 
 def written(table: GeneratedTable, folder: Path) -> Path:
     """The table as a CSV file, which is how the engine gets to see it."""
-    path = folder / "table.csv"
+    return written_to(table, folder / "table.csv")
+
+
+def written_to(table: GeneratedTable, path: Path) -> Path:
+    """The same, as a file of another name."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writerow(table.header)

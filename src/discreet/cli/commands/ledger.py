@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,10 @@ from discreet.cli.options import (
     ledger_option,
     yes_option,
 )
+
+if TYPE_CHECKING:
+    from discreet.ledger.entry import CapChange, EntryView
+    from discreet.privacy.protection import Protected
 
 reason_option = click.option(
     "--reason", required=True, help="The reason. It is kept in the ledger."
@@ -50,7 +55,7 @@ def show(dataset: str | None, ledger_path: Path | str | None, as_json: bool) -> 
       discreet ledger show
       discreet ledger show people --ledger ledger.db --json
     """
-    from discreet.cli.output import print_json, print_table
+    from discreet.cli.output import print_json
     from discreet.errors import BadInput, did_you_mean
 
     if ledger_path is None and dataset is not None and Path(dataset).is_file():
@@ -67,59 +72,77 @@ def show(dataset: str | None, ledger_path: Path | str | None, as_json: bool) -> 
         changes = ledger.changes(dataset)
         place = str(ledger.path)
     if as_json:
-        print_json(
-            {
-                "ledger": place,
-                "datasets": [
-                    {
-                        "dataset": name,
-                        "cap": cap.to_dict(),
-                        "spent": spent.to_dict(),
-                        "protects": _whom(protected[name]),
-                    }
-                    for name, cap, spent in accounts
-                ],
-                "caps": [
-                    {
-                        "at": change.at,
-                        "dataset": change.dataset,
-                        "analyst": change.analyst,
-                        "what": change.kind.value,
-                        "cap": change.cap.to_dict(),
-                        "protects": _whom(change.protects),
-                        "by": change.by,
-                        "reason": change.reason,
-                    }
-                    for change in changes
-                ],
-                "entries": [
-                    {
-                        "id": entry.id,
-                        "dataset": entry.dataset,
-                        "cost": entry.cost.to_dict(),
-                        "state": entry.state.value,
-                        "purpose": entry.purpose,
-                        "charged_at": entry.charged_at,
-                        "digest": entry.digest,
-                        "protects": _whom(entry.protects),
-                        "asked": entry.asked.to_dict(),
-                    }
-                    for entry in entries
-                ],
-            }
-        )
-        return
-    if not entries:
+        print_json({"ledger": place, **_as_data(accounts, protected, changes, entries)})
+    elif not entries:
         whose = "" if dataset is None else f" to dataset {dataset!r}"
         near = "" if dataset is None else did_you_mean(dataset, sorted(charged))
         click.echo(f"Nothing was charged{whose} in {place}.{near}")
-        return
+    else:
+        _print(place, accounts, protected, changes, entries)
+
+
+def _as_data(
+    accounts: Sequence[tuple[str, Any, Any]],
+    protected: Mapping[str, Protected | None],
+    changes: Sequence[CapChange],
+    entries: Sequence[EntryView],
+) -> dict[str, Any]:
+    """`accounts`: each dataset with its cap, and what is spent of it."""
+    return {
+        "datasets": [
+            {
+                "dataset": name,
+                "cap": cap.to_dict(),
+                "spent": spent.to_dict(),
+                "protects": _whom(protected[name]),
+            }
+            for name, cap, spent in accounts
+        ],
+        "caps": [
+            {
+                "at": change.at,
+                "dataset": change.dataset,
+                "analyst": change.analyst,
+                "what": change.kind.value,
+                "cap": change.cap.to_dict(),
+                "protects": _whom(change.protects),
+                "by": change.by,
+                "reason": change.reason,
+            }
+            for change in changes
+        ],
+        "entries": [
+            {
+                "id": entry.id,
+                "dataset": entry.dataset,
+                "cost": entry.cost.to_dict(),
+                "state": entry.state.value,
+                "purpose": entry.purpose,
+                "charged_at": entry.charged_at,
+                "digest": entry.digest,
+                "protects": _whom(entry.protects),
+                "asked": entry.asked.to_dict(),
+            }
+            for entry in entries
+        ],
+    }
+
+
+def _print(
+    place: str,
+    accounts: Sequence[tuple[str, Any, Any]],
+    protected: Mapping[str, Protected | None],
+    changes: Sequence[CapChange],
+    entries: Sequence[EntryView],
+) -> None:
+    from discreet.cli.output import print_table
+
     print_table(
         ("dataset", "spent", "of its cap", "left"),
         [(name, str(spent), str(cap), str(cap.minus(spent))) for name, cap, spent in accounts],
         title=place,
     )
-    for name in names:
+    for name in protected:
         click.echo(f"The cap of {name} protects {protected[name] or NOBODY_KNOWS}.")
     decided = [change for change in changes if change.by is not None]
     if decided:

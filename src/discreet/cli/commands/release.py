@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +24,9 @@ from discreet.cli.options import (
     workload_option,
     yes_option,
 )
+
+if TYPE_CHECKING:
+    from discreet.artifacts.release import Release
 
 
 @click.command()
@@ -75,14 +79,10 @@ def command(
       discreet release people.csv --schema people.toml --epsilon 1/2 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
-    from discreet.answering.overview import telling_claims
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.keys import private_key
-    from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
-    from discreet.families.shared.release.trivial_claims import drowned
-    from discreet.privacy.guidance import guidance
+    from discreet.cli.output import print_json, progress_bar
     from discreet.releases import release_to_file
-    from discreet.releases.remarks import left_out_note, remarks
     from discreet.schema import Schema
 
     refuse_overwriting(output, force=force)
@@ -107,46 +107,66 @@ def command(
             overwrite=force,
             convert_unit=convert_unit,
         ).release
-    signed_by = None
-    if key is not None:
-        from discreet.answering import sign_release
-        from discreet.errors import BadInput, NotWritten
-
-        try:
-            signed_by = sign_release(output, key)
-        except BadInput as error:
-            raise NotWritten(
-                f"{output} is written and charged, but not signed: {error} Do not pay for it again; sign "
-                "it with `discreet.answering.sign_release` once there is room."
-            ) from None
+    signed_by = None if key is None else _signed(output, key)
     if as_json:
-        print_json(
+        print_json(_as_data(made, output, signed_by))
+    else:
+        _print(made, output)
+
+
+def _signed(output: Path, key: str) -> str:
+    """Sign the file that was written; the name of the key."""
+    from discreet.answering import sign_release
+    from discreet.errors import BadInput, NotWritten
+
+    try:
+        return sign_release(output, key)
+    except BadInput as error:
+        raise NotWritten(
+            f"{output} is written and charged, but not signed: {error} Do not pay for it again; sign "
+            "it with `discreet.answering.sign_release` once there is room."
+        ) from None
+
+
+def _as_data(made: Release, output: Path, signed_by: str | None) -> dict[str, Any]:
+    """What was released, as plain data."""
+    from discreet.privacy.guidance import guidance
+    from discreet.releases.remarks import left_out_note, remarks
+
+    schema = made.schema
+    return {
+        "release": str(output),
+        "dataset": schema.dataset,
+        "charged": made.budget.to_dict(),
+        "accounting": made.accounting.value,
+        "signed_by": signed_by,
+        "warnings": guidance(made.budget, people=schema.people),
+        "remarks": [each for part in made.parts for each in remarks(part.query_class, schema)],
+        "left_out": [
+            text for part in made.parts if (text := left_out_note(part.query_class, schema))
+        ],
+        "claims": [
             {
-                "release": str(output),
-                "dataset": schema.dataset,
-                "charged": made.budget.to_dict(),
-                "accounting": made.accounting.value,
-                "signed_by": signed_by,
-                "warnings": guidance(made.budget, people=schema.people),
-                "remarks": [
-                    each for part in made.parts for each in remarks(part.query_class, schema)
-                ],
-                "left_out": [
-                    text for part in made.parts if (text := left_out_note(part.query_class, schema))
-                ],
-                "claims": [
-                    {
-                        "class": claim.query_class,
-                        "bound": claim.bound,
-                        "confidence": claim.confidence,
-                        "simultaneous": claim.simultaneous,
-                        "among": claim.among,
-                    }
-                    for claim in made.claims
-                ],
+                "class": claim.query_class,
+                "bound": claim.bound,
+                "confidence": claim.confidence,
+                "simultaneous": claim.simultaneous,
+                "among": claim.among,
             }
-        )
-        return
+            for claim in made.claims
+        ],
+    }
+
+
+def _print(made: Release, output: Path) -> None:
+    """What was released, for people: its claims, and what they should know of it."""
+    from discreet.answering.overview import telling_claims
+    from discreet.cli.output import plain_number, print_table, say
+    from discreet.families.shared.release.trivial_claims import drowned
+    from discreet.privacy.guidance import guidance
+    from discreet.releases.remarks import remarks
+
+    schema = made.schema
     claimed = {claim.query_class for claim in made.claims}
     unclaimed = [text for text in dict.fromkeys(made.workload) if text not in claimed]
     print_table(

@@ -69,6 +69,7 @@ FAMILY = Family(
         "range-cells": f"{_ANSWER}.cell_ranges:cells_of",
     },
     pooled=(f"{_ANSWER}.tree_source:TreeSource",),
+    summed=(f"{_ANSWER}.joining:JoinedRanges",),
     drawn=(f"{_ANSWER}.drawn_rows:rows_of_ranges",),
     usefulness=dict.fromkeys(_CLASSES, f"{_ANSWER}.class_bounds:ranges_bound"),
     moved=dict.fromkeys(_COUNTING, f"{_ANSWER}.class_bounds:moved_counts"),

@@ -43,6 +43,16 @@ _READ_ONLY = (
 )
 _GONE = (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction)
 _REFUSED = (errors.UniqueViolation, errors.RaiseException, errors.NotNullViolation)
+_AWAY = (psycopg.OperationalError, psycopg.InterfaceError)
+_SAID = (
+    (_READ_ONLY, unwritable, "the server is read-only, as a standby is"),
+    (_FULL, unwritable, "the server is out of disk, memory or connections"),
+    (_GONE, damaged, "its tables were removed"),
+    (_REFUSED, damaged, "another event of that number is there"),
+    (errors.QueryCanceled, unwritable, "the server stopped the query"),
+    (_AWAY, unwritable, "the server is away, or the connection was lost"),
+)
+"""What an error of PostgreSQL means: the first line that names its kind."""
 
 
 @contextmanager
@@ -72,18 +82,9 @@ def _raise_plain(place: str, error: psycopg.Error) -> NoReturn:
             "charged. Grant USAGE on its schema, SELECT and INSERT on its tables; who begins a ledger needs "
             "CREATE on the database."
         ) from error
-    if isinstance(error, _READ_ONLY):
-        raise unwritable(place, "the server is read-only, as a standby is") from error
-    if isinstance(error, _FULL):
-        raise unwritable(place, "the server is out of disk, memory or connections") from error
-    if isinstance(error, _GONE):
-        raise damaged(place, "its tables were removed") from error
-    if isinstance(error, _REFUSED):
-        raise damaged(place, "another event of that number is there") from error
-    if isinstance(error, errors.QueryCanceled):
-        raise unwritable(place, "the server stopped the query") from error
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        raise unwritable(place, "the server is away, or the connection was lost") from error
+    for kinds, refused, why in _SAID:
+        if isinstance(error, kinds):
+            raise refused(place, why) from error
     raise unwritable(place, f"the server says {type(error).__name__}") from error
 
 

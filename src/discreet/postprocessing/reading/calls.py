@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
 
@@ -29,84 +30,101 @@ class CallReader:
         self.comparisons = {
             exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
         }  # fmt: skip
+        self._forms: dict[type[Any], Callable[[Any, Scope], Expression | None]] = {
+            **dict.fromkeys(self.comparisons, self._comparison),
+            exp.Literal: self._literal,
+            exp.Boolean: lambda node, scope: Literal(bool(node.this)),
+            exp.Null: lambda node, scope: Literal(None),
+            exp.Between: self._between,
+            exp.In: self._in,
+            exp.Is: self._is,
+            exp.Pi: lambda node, scope: Literal(math.pi),
+            exp.Case: self._case,
+            exp.If: self._if,
+            exp.Cast: self._cast,
+            exp.TryCast: self._cast,
+        }
+        """How each form is read that is no plain function."""
 
     def _value(self, node: Any, scope: Scope) -> Expression:
         """Any expression."""
         raise NotImplementedError
 
     def _call(self, node: Any, scope: Scope) -> Expression:
-        exp = self.exp
-
-        def read(each: Any) -> Expression:
-            return self._value(each, scope)
-
+        """A literal, an operator or a function."""
         kind = type(node)
-        if kind is exp.Literal:
-            if node.is_string:
-                return Literal(str(node.this))
-            written = number(str(node.this))
-            return Literal(written if isinstance(written, int) else float(written))
-        if kind is exp.Boolean:
-            return Literal(bool(node.this))
-        if kind is exp.Null:
-            return Literal(None)
-        if kind in self.comparisons:
-            return Call(self.comparisons[kind], (read(node.this), read(node.expression)))
-        if kind is exp.Between:
-            value = read(node.this)
-            ends = (
-                Call(">=", (value, read(node.args["low"]))),
-                Call("<=", (value, read(node.args["high"]))),
-            )
-            return Call("and", ends)
-        if kind is exp.In:
-            if node.args.get("query"):
-                raise BadQuestion("IN takes a list of values, and no subquery.")
-            value = read(node.this)
-            equal = tuple(Call("=", (value, read(each))) for each in node.expressions)
-            return Call("or", equal)
-        if kind is exp.Is:
-            if type(node.expression) is exp.Null:
-                return Call("is null", (read(node.this),))
-            if type(node.expression) is exp.Boolean:
-                truth = bool(node.expression.this)
-                return Call("=", (read(node.this), Literal(truth)))
-        if kind is exp.Pi:
-            return Literal(math.pi)
-        if kind in (exp.Case, exp.If):
-            return self._case(node, scope)
-        if kind in (exp.Cast, exp.TryCast):
-            return self._cast(node, scope)
+        form = self._forms.get(kind)
+        found = None if form is None else form(node, scope)
+        if found is not None:
+            return found
         if is_clock(node):
             raise BadQuestion(CLOCK_REFUSAL)
         moment = self._moment(node)
         if moment is not None:
             part, inside = moment
-            return Call(part, (read(inside),))
+            return Call(part, (self._value(inside, scope),))
         name = self.functions.get(kind)
-        if name is None and kind is exp.Anonymous and isinstance(node.this, str):
+        if name is None and kind is self.exp.Anonymous and isinstance(node.this, str):
             name = _BY_NAME.get(node.this.lower())
         if name is None:
-            if kind is exp.Exists:
-                raise BadQuestion("EXISTS is not answered.")
-            if scope.rows is not None:
-                for each in node.find_all(exp.Column):
-                    if each.find_ancestor(exp.AggFunc) is None:
-                        self._value(
-                            each, scope
-                        )  # says of a column that is not grouped by that it is not
-            if kind is exp.Rand:
-                raise BadQuestion(
-                    "rand() has nothing to do with the data; draw such numbers yourself."
-                )
-            raise BadQuestion(f"{spoken(node)} is not answered here. {self.dialect.shape}")
+            raise self._refusal(node, scope)
         parts = [
             node.args.get(each)
             for each in ("this", "expression", "expressions", "start", "length", "decimals", *_MORE)
         ]
-        if kind is exp.Anonymous:
+        if kind is self.exp.Anonymous:
             parts = [node.expressions]
-        return Call(name, tuple(read(each) for each in nodes_in(parts)))
+        return Call(name, tuple(self._value(each, scope) for each in nodes_in(parts)))
+
+    def _refusal(self, node: Any, scope: Scope) -> BadQuestion:
+        """Why a function is not answered."""
+        exp = self.exp
+        if type(node) is exp.Exists:
+            return BadQuestion("EXISTS is not answered.")
+        if scope.rows is not None:
+            for each in node.find_all(exp.Column):
+                if each.find_ancestor(exp.AggFunc) is None:
+                    self._value(
+                        each, scope
+                    )  # says of a column that is not grouped by that it is not
+        if type(node) is exp.Rand:
+            return BadQuestion(
+                "rand() has nothing to do with the data; draw such numbers yourself."
+            )
+        return BadQuestion(f"{spoken(node)} is not answered here. {self.dialect.shape}")
+
+    def _literal(self, node: Any, scope: Scope) -> Expression:
+        if node.is_string:
+            return Literal(str(node.this))
+        written = number(str(node.this))
+        return Literal(written if isinstance(written, int) else float(written))
+
+    def _comparison(self, node: Any, scope: Scope) -> Expression:
+        sides = self._value(node.this, scope), self._value(node.expression, scope)
+        return Call(self.comparisons[type(node)], sides)
+
+    def _between(self, node: Any, scope: Scope) -> Expression:
+        value = self._value(node.this, scope)
+        ends = (
+            Call(">=", (value, self._value(node.args["low"], scope))),
+            Call("<=", (value, self._value(node.args["high"], scope))),
+        )
+        return Call("and", ends)
+
+    def _in(self, node: Any, scope: Scope) -> Expression:
+        if node.args.get("query"):
+            raise BadQuestion("IN takes a list of values, and no subquery.")
+        value = self._value(node.this, scope)
+        listed = (self._value(each, scope) for each in node.expressions)
+        return Call("or", tuple(Call("=", (value, each)) for each in listed))
+
+    def _is(self, node: Any, scope: Scope) -> Expression | None:
+        if type(node.expression) is self.exp.Null:
+            return Call("is null", (self._value(node.this, scope),))
+        if type(node.expression) is self.exp.Boolean:
+            truth = Literal(bool(node.expression.this))
+            return Call("=", (self._value(node.this, scope), truth))
+        return None
 
     def _moment(self, node: Any) -> tuple[str, Any] | None:
         """Which part of a date a function gives, and of what; `None` for any other function."""
@@ -122,13 +140,12 @@ class CallReader:
         part = FUNCTIONS.get(kind.__name__)
         return (part, node.this) if part in DATE_PARTS else None
 
+    def _if(self, node: Any, scope: Scope) -> Expression:
+        otherwise = self._otherwise(node.args.get("false"), scope)
+        branch = (self._value(node.this, scope), self._value(node.args["true"], scope))
+        return Case((branch,), otherwise)
+
     def _case(self, node: Any, scope: Scope) -> Expression:
-        exp = self.exp
-        if type(node) is exp.If:
-            no = node.args.get("false")
-            otherwise = Literal(None) if no is None else self._value(no, scope)
-            branch = (self._value(node.this, scope), self._value(node.args["true"], scope))
-            return Case((branch,), otherwise)
         subject = node.args.get("this")
         branches = []
         for each in node.args["ifs"]:
@@ -136,10 +153,10 @@ class CallReader:
             if subject is not None:
                 met = Call("=", (self._value(subject, scope), met))
             branches.append((met, self._value(each.args["true"], scope)))
-        default = node.args.get("default")
-        return Case(
-            tuple(branches), Literal(None) if default is None else self._value(default, scope)
-        )
+        return Case(tuple(branches), self._otherwise(node.args.get("default"), scope))
+
+    def _otherwise(self, node: Any, scope: Scope) -> Expression:
+        return Literal(None) if node is None else self._value(node, scope)
 
     def _cast(self, node: Any, scope: Scope) -> Expression:
         exp, to = self.exp, node.args["to"].this

@@ -1,4 +1,4 @@
-"""Expressions of a SELECT: keys, aggregates, window functions, and calls of them.
+"""Expressions of a SELECT: keys, aggregates, and calls of them.
 
 Under an aggregate stand rows; what stands there goes into a question. All else is work on answers.
 """
@@ -21,15 +21,12 @@ from discreet.postprocessing.plan import (
     Measure,
     Measured,
     OneRow,
-    Order,
     Output,
-    Over,
     Scalar,
     Select,
     Table,
 )
 from discreet.postprocessing.reading.aggregates import AggregateRewriter
-from discreet.postprocessing.reading.calls import CallReader
 from discreet.postprocessing.reading.distinct_values import (
     OTHERS_ARE_ONE,
     cells_are_values,
@@ -46,20 +43,28 @@ from discreet.postprocessing.reading.syntax import (
     spoken,
     without_alias,
 )
+from discreet.postprocessing.reading.windows import WindowReader
 from discreet.questions.dialects.statement import bare, level_refusal, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
 
-class ExpressionReader(CallReader):
+class ExpressionReader(WindowReader):
     """Reads expressions over rows that are grouped, or over another result."""
 
     def __init__(self, schema: Schema, dialect: Dialect, text: str) -> None:
         super().__init__(schema, dialect, text)
-        self.pending: list[Pending] = []
         self.notes: dict[str, None] = {}
         """What a reader of the result should know."""
         self._known: dict[str, Any] = {}
+        exp = self.exp
+        self._readers = {
+            exp.Window: self._window,
+            exp.Column: self._column,
+            exp.Subquery: self._scalar,
+            exp.Select: self._scalar,
+            exp.Grouping: self._grouping_bits,
+        }
 
     def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
         """Any table."""
@@ -87,21 +92,13 @@ class ExpressionReader(CallReader):
         return isinstance(node, exp.AggFunc) and type(node) is not exp.Grouping
 
     def _value(self, node: Any, scope: Scope) -> Expression:
-        exp, node = self.exp, bare(node)
+        node = bare(node)
         key = self._matching_key(node, scope)
         if key is not None:
             return key
-        if type(node) is exp.Window:
-            return self._window(node, scope)
         if self._is_aggregate(node):
             return self._aggregate(node, scope)
-        if type(node) is exp.Column:
-            return self._column(node, scope)
-        if type(node) in (exp.Subquery, exp.Select):
-            return self._scalar(node)
-        if type(node) is exp.Grouping:
-            return self._grouping_bits(node, scope)
-        return self._call(node, scope)
+        return self._readers.get(type(node), self._call)(node, scope)
 
     def _matching_key(self, node: Any, scope: Scope) -> Expression | None:
         if not scope.keys or type(node) in (self.exp.Literal, self.exp.Null, self.exp.Boolean):
@@ -157,7 +154,7 @@ class ExpressionReader(CallReader):
                 raise BadQuestion(str(error)) from None
         return str(node.name)
 
-    def _scalar(self, node: Any) -> Expression:
+    def _scalar(self, node: Any, scope: Scope) -> Expression:
         known = self._known
         table = self._table(without_alias(node) if type(node) is self.exp.Subquery else node, known)
         self._known = known
@@ -228,15 +225,15 @@ class ExpressionReader(CallReader):
             raise BadQuestion(refusal)
         every = tuple(range(len(keys) + 1))
         inner = Scope(
-            {},
-            {},
-            rows=rows,
-            present=every,
-            key_nodes=(*keys, column),
-            key_names=(*names, own),
+            {}, {}, rows=rows, present=every, key_nodes=(*keys, column), key_names=(*names, own)
         )
+        return self._of_counts(node, condition, inner)
+
+    def _of_counts(self, node: Any, condition: Any, inner: Scope) -> Expression:
+        """What `node` asks of the values of the last key of `inner`, from the number of rows that hold each."""
+        exp, every, own = self.exp, inner.present, inner.key_names[-1]
         count = self._measure(exp.Count(this=exp.Star(), big_int=True), condition, inner, every)
-        width = len(keys)
+        width = len(every) - 1
         values = Select(
             source=self._measured_source(inner),
             outputs=(
@@ -343,120 +340,6 @@ class ExpressionReader(CallReader):
             raise BadQuestion(level_refusal(node))
         return value
 
-    def _orders(self, select: Any) -> list[Order]:
-        clause = select.args.get("order")
-        if clause is None:
-            return []
-        return [
-            Order(
-                Literal(0),
-                bool(each.args.get("desc")),
-                bool(each.args.get("desc") and each.args.get("nulls_first")),
-            )
-            for each in clause.expressions
-        ]
-
-    def _order(
-        self,
-        select: Any,
-        scope: Scope,
-        width: int,
-        *,
-        items: list[tuple[str | None, Any]] | None = None,
-    ) -> tuple[Order, ...]:
-        exp, clause = self.exp, select.args.get("order")
-        if clause is None:
-            return ()
-        found = []
-        for how, each in zip(self._orders(select), clause.expressions, strict=True):
-            node = bare(each.this)
-            if type(node) is exp.Literal and not node.is_string:
-                place = number(str(node.this))
-                if not isinstance(place, int) or not 1 <= place <= width:
-                    raise BadQuestion(f"ORDER BY {node.this}: SELECT lists {width} columns.")
-                key = Field(place - 1) if items is None else self._value(items[place - 1][1], scope)
-            elif (
-                type(node) is exp.Column
-                and folded(node.name) in scope.items
-                and not node.args.get("table")
-            ):
-                key = self._value(scope.items[folded(node.name)], scope)
-            else:
-                key = self._value(node, scope)
-            found.append(replace(how, key=key))
-        return tuple(found)
-
-    def _window(self, node: Any, scope: Scope) -> Expression:
-        exp, inside = self.exp, node.this
-        name = _OVER.get(type(inside).__name__)
-        if name is None or (not scope.is_grouped and scope.rows is not None):
-            raise BadQuestion(f"{spoken(inside)} OVER (...) is not answered.")
-        inner = scope
-        partition = tuple(self._value(each, inner) for each in node.args.get("partition_by") or ())
-        order = self._order(node, inner, 0, items=[]) if node.args.get("order") else ()
-        arguments: list[Expression] = []
-        for each in nodes_in([inside.args.get(k) for k in ("this", "offset", "default")]):
-            if type(each) is exp.Star or (name == "count" and type(each) is exp.Literal):
-                continue
-            arguments.append(self._value(each, inner))
-        coarser = self._coarser(name, arguments, partition, order, scope)
-        if coarser is not None:
-            return coarser
-        return Over(name, tuple(arguments), partition, order, self._is_whole(node.args.get("spec")))
-
-    def _is_whole(self, spec: Any) -> bool:
-        if spec is None:
-            return False
-        start, end = (
-            str(spec.args.get("start") or "").upper(),
-            str(spec.args.get("end") or "").upper(),
-        )
-        if start == "UNBOUNDED" and end == "UNBOUNDED":
-            return True
-        if start == "UNBOUNDED" and end in ("CURRENT ROW", ""):
-            return False
-        raise BadQuestion(
-            "A window's frame is the whole partition, or all rows up to the current one."
-        )
-
-    def _coarser(
-        self,
-        name: str,
-        arguments: list[Expression],
-        partition: tuple[Expression, ...],
-        order: tuple[Order, ...],
-        scope: Scope,
-    ) -> Expression | None:
-        """The sum of a count over groups is the count of wider groups, which a release answers better."""
-        if (
-            not self.dialect.is_free
-            or name != "sum"
-            or order
-            or scope.rows is None
-            or scope.has_having
-        ):
-            return None
-        (argument,) = arguments or (None,)
-        if not isinstance(argument, Measure) or not all(
-            isinstance(each, Key) for each in partition
-        ):
-            return None
-        found = next(
-            ((text, axes) for (text, axes), q in scope.questions.items() if q == argument.question),
-            None,
-        )
-        aggregate = self.pending[argument.question].aggregates[argument.place]
-        if found is None or type(aggregate) not in (self.exp.Count, self.exp.Sum):
-            return None
-        axes = tuple(
-            sorted({scope.present[each.place] for each in partition if isinstance(each, Key)})
-        )
-        if axes == scope.present:
-            return argument
-        conditions = self.pending[argument.question].conditions
-        extra = conditions[len(scope.rows.conditions) :]
-        return self._measure(aggregate, extra[0] if extra else None, scope, axes)
-
 
 def _is_one_row(table: Table) -> bool:
     """Whether a result has one row at most, whatever its numbers are."""
@@ -474,9 +357,4 @@ def _is_one_row(table: Table) -> bool:
 _ACROSS = {
     "Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Median": "quantile",
     "Quantile": "quantile", "Stddev": "stddev", "StddevSamp": "stddev", "Variance": "variance",
-}  # fmt: skip
-_OVER = {
-    "Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Rank": "rank",
-    "DenseRank": "dense_rank", "RowNumber": "row_number", "Lag": "lag", "Lead": "lead", "Ntile": "ntile",
-    "FirstValue": "first_value", "LastValue": "last_value",
 }  # fmt: skip

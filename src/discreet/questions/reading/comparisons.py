@@ -173,14 +173,19 @@ class ComparisonReader(TreeReader):
         if leading.type == "boolean" and part.type != "boolean":
             truth = boolean_of(part.value)
             return part if truth is None else Constant(truth, "boolean")
-        if leading.type == "text" and part.type == "boolean":
-            return self._truth_as_text(bool(part.value), leading) or part
-        if leading.type == "text" and part.type == "integer":
-            return Constant(str(category_text_of(part.value)), "text")
-        if leading.type == "text" and part.type == "date" and isinstance(part.value, int):
-            return Constant(day_of(part.value).isoformat(), "text")
-        if leading.type == "text" and part.type == "number":
-            return Constant(self._spelling(part.value, leading), "text")
+        return self._beside_text(part, leading) if leading.type == "text" else part
+
+    def _beside_text(self, part: Constant, beside: Expression) -> Expression:
+        """A literal that is compared with a text, as a text."""
+        match part.type, part.value:
+            case "boolean", truth:
+                return self._truth_as_text(bool(truth), beside) or part
+            case "integer", number:
+                return Constant(str(category_text_of(number)), "text")
+            case "date", int(day):
+                return Constant(day_of(day).isoformat(), "text")
+            case "number", number:
+                return Constant(self._spelling(number, beside), "text")
         return part
 
     def _truth_as_text(self, truth: bool, beside: Expression) -> Constant | None:

@@ -30,7 +30,6 @@ from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.families.shared.answer.evidence import measured_numbers, reduced
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError, of_type
-from discreet.families.tables.answer.agreement import of_one_table
 from discreet.families.tables.answer.evidence import (
     AGREEING,
     COMPLETE_ROWS,
@@ -40,6 +39,7 @@ from discreet.families.tables.answer.evidence import (
     kept_empty,
     whole_counts_of,
 )
+from discreet.families.tables.answer.together.agreement import of_one_table
 from discreet.families.tables.estimate.consistent import DirectTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.whole_answers import (

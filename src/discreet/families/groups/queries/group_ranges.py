@@ -10,13 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.families.predicates.queries.strategy import column_moves
+from discreet.families.shared.queries.matrices import Matrix, cells_of, column_moves, stored_matrix
 from discreet.privacy.adjacency import Adjacency, Sensitivity, sensitivity_of_disjoint_counts
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import Cells, Tally
 from discreet.schema import Schema
-
-Matrix = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +88,7 @@ class GroupStrategy:
         return (Tally(Cells(self.column, 0), self.groups),)
 
     def size(self, schema: Schema) -> int:
-        cells = schema.column(self.column).value_cells
-        if not self.matrix or any(len(row) != cells for row in self.matrix):
-            raise BadInput(
-                f"A strategy over column {self.column!r} has one number for each of its {cells:,} cells."
-            )
+        cells = cells_of(self.matrix, self.column, schema)
         return self.tallies(schema)[0].size(schema) // cells * len(self.matrix)
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
@@ -116,10 +110,7 @@ class GroupStrategy:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        rows = tuple(tuple(row) for row in data["matrix"])
-        if any(isinstance(each, bool) or not isinstance(each, int) for row in rows for each in row):
-            raise BadInput("A strategy consists of whole numbers.")
-        return cls(str(data["column"]), tuple(data["groups"]), rows)
+        return cls(str(data["column"]), tuple(data["groups"]), stored_matrix(data["matrix"]))
 
 
 @lru_cache(maxsize=16)

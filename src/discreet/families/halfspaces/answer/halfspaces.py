@@ -28,6 +28,7 @@ from discreet.families.halfspaces.answer.conditions import Chosen
 from discreet.families.halfspaces.estimate.prior import Comparison, public_bounds
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
+from discreet.families.ranges.answer.joining import JoinedRanges, ranges_of
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.answer.evidence import Evidence, NoisyGrid
 from discreet.families.shared.answer.left_out_notes import no_cell
@@ -41,6 +42,7 @@ from discreet.families.shared.estimate.combination import (
 )
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.linear_tables import CombinedTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.queries.blocks import GridCounts
 from discreet.questions.conditions import asks_for_a_value, atoms, normal_form, simple_of
 from discreet.questions.inequality import NUMERIC_KINDS, Inequality, inequality_of, lone_inequality
@@ -84,22 +86,23 @@ class HalfspaceSource(Source):
     def _best(self, columns: tuple[str, ...]) -> Cells:
         library = self._library
         schema, rows = library.schema, library.release.public_rows
+        tables = library.made(TableLibrary)
         grids: dict[tuple[int, ...], list[_Blocks]] = {}
-        for each in library.grids:
+        for each in library.evidence.grids:
             if each.query.columns == columns:
                 own = each.counts.astype(np.float64), ((1.0, each.law, 1),), frozenset({each.place})
                 grids.setdefault(each.query.widths, []).append(own)
-        own_draws = library.table(columns) if library.usable(columns) else None
+        own_draws = tables.table(columns) if tables.usable(columns) else None
         if isinstance(own_draws, CombinedTable):  # cells whose noises are independent
-            tables = own_draws.counts, own_draws.noise, library.table_parts
-            grids.setdefault((1,) * len(columns), []).append(tables)
+            blocks = own_draws.counts, own_draws.noise, library.table_parts
+            grids.setdefault((1,) * len(columns), []).append(blocks)
         found: list[Cells] = []
         for widths, same in grids.items():
             table, noise, parts, sources = _of_all(same)
             found.append(Grid(schema, columns, widths, table, noise, rows, parts, sources))
         found += [
             Leaves(source, rows)
-            for source in library.ranges
+            for source in ranges_of(library)
             if isinstance(source, RangeSource)
             and not isinstance(source, CellRangeSource)
             and source.columns == columns
@@ -113,7 +116,7 @@ class HalfspaceSource(Source):
     def _total(self, confidence: float) -> Estimates | None:
         """The number of all rows, from each grid over columns that leave none out."""
         schema, found = self._library.schema, list[Reading]()
-        for each in self._library.grids:
+        for each in self._library.evidence.grids:
             if all(keeps_every_row(schema.column(name)) for name in each.query.columns):
                 terms: Terms = ((1.0, each.law, each.counts.size),)
                 value = float(each.counts.sum())
@@ -269,8 +272,9 @@ class HalfspaceSource(Source):
         if not any(inequality_of(atom, schema) is not None for atom in asked):
             return False
         columns = tuple(name for name in schema.names if name in names)
-        return not library.usable(columns) and columns not in [
-            one.columns for one in library.joined
+        trees = library.made(JoinedRanges).sources
+        return not library.made(TableLibrary).usable(columns) and columns not in [
+            one.columns for one in trees
         ]
 
     def _columns(self, region: Region) -> tuple[str, ...]:

@@ -238,7 +238,7 @@ def keys_bound(
 ) -> tuple[float, str]:
     """What no count of any value, named or not, is off by."""
     name = library.schema.column(query_class.column).name
-    for source in library.own_sources:
+    for source in library.evidence.sources:
         if isinstance(source, KeySource) and source.column == name:
             return together_bound(source.values, source.many, source.law, 1 - delta), TOGETHER
     raise NotAnswerable(library.lacks(query_class.text))

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadInput, BadQuestion
+from discreet.families.shared.queries.matrices import MOST_EXACT
 from discreet.questions.cells.cutting import pieces_of
 from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, cell_bits
 from discreet.questions.cells.ordered_pieces import extents
@@ -39,7 +40,6 @@ from discreet.schema import OrderedColumn, Schema, keeps_every_row
 MOST_PREDICATES = 10_000
 MOST_CELLS = 1 << 22
 """Combinations of cells over which predicates are evaluated one by one."""
-MOST_EXACT = 1 << 52
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, assert_never
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,18 @@ import numpy.typing as npt
 from discreet.arrays import Bools, Integers
 from discreet.errors import BadInput
 from discreet.families.predicates.queries.predicates import (
-    MOST_EXACT,
     check_cells,
     doubled_middles,
     integer_inequality,
     partition,
 )
-from discreet.privacy.adjacency import Adjacency, Sensitivity
+from discreet.families.shared.queries.matrices import column_moves, stored_matrix
+from discreet.privacy.adjacency import Sensitivity
 from discreet.questions.inequality import Inequality
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
-
-MOST_PARTS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +95,7 @@ class StrategyCounts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StrategyCounts:
         stored = data["matrix"]
-        rows = None if stored is None else tuple(tuple(row) for row in stored)
-        for row in rows or ():
-            if any(isinstance(each, bool) or not isinstance(each, int) for each in row):
-                raise BadInput("A strategy consists of whole numbers.")
+        rows = None if stored is None else stored_matrix(stored)
         return cls(tuple(data["conditions"]), tuple(data["columns"]), rows)
 
 
@@ -198,32 +193,3 @@ def _moves(
     else:
         array = np.array(matrix, dtype=np.int64)
     return column_moves(array, schema.adjacency)
-
-
-def column_moves(array: Integers, adjacency: Adjacency) -> tuple[int, int]:
-    """How far one row moves `array` times the rows in each part: in L1, and in squared L2.
-
-    Where there are too many parts to compare all pairs, an upper bound for change-one: no entry
-    moves further than from the least to the greatest of its row, 0 included.
-    """
-    largest = int(np.abs(array).max(initial=0))
-    if largest * largest * 4 * max(1, len(array)) > MOST_EXACT:
-        raise BadInput("A strategy has entries too large for its sensitivity to be exact.")
-    match adjacency:
-        case Adjacency.ADD_REMOVE:
-            return int(np.abs(array).sum(axis=0).max()), int((array * array).sum(axis=0).max())
-        case Adjacency.CHANGE_ONE:
-            if array.shape[1] > MOST_PARTS:
-                reach = array.max(axis=1, initial=0) - array.min(axis=1, initial=0)
-                return int(reach.sum()), int((reach * reach).sum())
-            # A row that the schema leaves out lies in no part: a column of zeros.
-            columns = np.concatenate([array, np.zeros((len(array), 1), dtype=np.int64)], axis=1).T
-            l1 = max(
-                int(np.abs(columns[place:] - columns[place]).sum(axis=1).max())
-                for place in range(len(columns))
-            )
-            numbers = columns.astype(np.float64)  # exact: whole and below 2^52
-            squares = (numbers * numbers).sum(axis=1)
-            l2 = (squares[:, None] + squares[None, :] - 2 * numbers @ numbers.T).max()
-            return l1, int(l2)
-    assert_never(adjacency)

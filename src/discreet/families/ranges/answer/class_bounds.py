@@ -12,7 +12,7 @@ from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
-from discreet.families.ranges.answer.joining import moved_ranges
+from discreet.families.ranges.answer.joining import moved_ranges, ranges_of
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import THEOREM as RANGE_THEOREM
 from discreet.families.ranges.answer.usefulness import interval_bound
@@ -20,6 +20,7 @@ from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bo
 from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.answer.library import Library
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import BlockCounts
 
@@ -31,9 +32,11 @@ def ranges_bound(
 ) -> tuple[float, str]:
     """The bound of a class of ranges, from the tree or the buckets that were released for it."""
     columns = query_class.named(library.schema)
-    found = [source for source in library.ranges if set(source.columns) == set(columns)]
+    found = [source for source in ranges_of(library) if set(source.columns) == set(columns)]
     if not found:
-        raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
+        raise NotAnswerable(
+            library.made(TableLibrary).refusal(columns, also=f" or {query_class.text}")
+        )
     if isinstance(found[0], RangeSource):
         bound, theorem = tree_bound(found[0], query_class.pieces, float(delta))
         moved = 0.0 if query_class.name == "quantiles" else moved_ranges(library, found[0])
@@ -51,7 +54,7 @@ def ranges_bound(
 def moved_counts(part: Part, _release: Release, together: Library) -> float:
     """How far the counts of a part's ranges lie from those of its own tree, at most."""
     trees = [
-        each for each in together.ranges if isinstance(each, RangeSource) and each.part is part
+        each for each in ranges_of(together) if isinstance(each, RangeSource) and each.part is part
     ]
     assert isinstance(part.query_class, Ranges)
     return part.query_class.pieces * moved_ranges(together, trees[0]) if trees else 0.0

@@ -9,6 +9,7 @@ from discreet.answering.synthesis.drawn_rows import Nulls
 from discreet.arrays import Codes
 from discreet.artifacts.answer import Answer
 from discreet.families.ranges.answer.buckets import BucketSource
+from discreet.families.ranges.answer.joining import ranges_of
 from discreet.families.ranges.answer.pictures import drawn_codes, rows_with_values, share_of_nulls
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.answer.library import Library
@@ -44,5 +45,5 @@ class RangeRows:
 
 def rows_of_ranges(library: Library, counted: Answer | None) -> list[RangeRows]:
     """Each release of ranges, that over the most columns first."""
-    sources = sorted(library.ranges, key=lambda source: -len(source.columns))
+    sources = sorted(ranges_of(library), key=lambda source: -len(source.columns))
     return [RangeRows(source, counted) for source in sources]

@@ -19,7 +19,7 @@ from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
 from discreet.families.groups.queries.classes import GroupedQuantiles
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
-from discreet.families.ranges.answer.joining import parts_of
+from discreet.families.ranges.answer.joining import JoinedRanges, parts_of
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, Sums, in_and_outside
 from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import bounded, count_between
@@ -29,6 +29,7 @@ from discreet.families.ranges.queries.ranges import Intervals
 from discreet.families.shared.answer.left_out_notes import left_out_of_ranges, no_cell, not_summed
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import DECLARED_NOTE
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.cells.impossible import covers_box, rules_over
 from discreet.questions.conditions import asks_for_a_value
@@ -48,7 +49,8 @@ class TreeSource(Source):
 
     def __init__(self, library: Library) -> None:
         self._library, self._schema = library, library.schema
-        self._sources = library.joined
+        self._tables = library.made(TableLibrary)
+        self._sources = library.made(JoinedRanges).sources
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if region.has_inequality:
@@ -75,7 +77,7 @@ class TreeSource(Source):
         """Values may cut cells: then from inside and outside."""
         name, column = asked.column.name, asked.column
         trees = [source for source in self._sources if source.columns == (name,)]
-        if not trees or (trees[0].is_lone and self._library.usable((name,))):
+        if not trees or (trees[0].is_lone and self._tables.usable((name,))):
             return None
         assert isinstance(column, OrderedColumn)
         if asked.are_codes:

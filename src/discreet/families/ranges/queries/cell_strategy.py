@@ -9,13 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import BadInput
-from discreet.families.predicates.queries.strategy import column_moves
+from discreet.families.shared.queries.matrices import Matrix, cells_of, column_moves, stored_matrix
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-Matrix = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +38,7 @@ class CellStrategy:
         return np.array(self.matrix, dtype=np.int64)
 
     def size(self, schema: Schema) -> int:
-        cells = schema.column(self.column).value_cells
-        if not self.matrix or any(len(row) != cells for row in self.matrix):
-            raise BadInput(
-                f"A strategy over column {self.column!r} has one number for each of its {cells:,} cells."
-            )
+        cells_of(self.matrix, self.column, schema)
         return len(self.matrix)
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
@@ -66,10 +60,7 @@ class CellStrategy:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CellStrategy:
-        rows = tuple(tuple(row) for row in data["matrix"])
-        if any(isinstance(each, bool) or not isinstance(each, int) for row in rows for each in row):
-            raise BadInput("A strategy consists of whole numbers.")
-        return cls(str(data["column"]), rows)
+        return cls(str(data["column"]), stored_matrix(data["matrix"]))
 
 
 @lru_cache(maxsize=16)

@@ -6,10 +6,10 @@ Each part contributes its `Evidence`, as the family of its kind says. The eviden
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +21,12 @@ from discreet.queries.blocks import GridCounts
 from discreet.queries.places import loaded
 from discreet.queries.registry import merged
 from discreet.schema import Schema
+from discreet.schema.completed import completed
 
 if TYPE_CHECKING:
     from discreet.answering.named_values import NamedValues
     from discreet.answering.source import Source
     from discreet.answering.synthesis.drawn_rows import DrawsRows
-    from discreet.families.ranges.answer.buckets import BucketSource
-    from discreet.families.ranges.answer.ranges import RangeSource
-    from discreet.families.tables.answer.agreement import Agreement
-    from discreet.families.tables.answer.models.model_table import ModelTable
-    from discreet.families.tables.estimate.whole_tables import WholeCounts
 
 Numbers = npt.NDArray[np.float64]
 
@@ -86,6 +82,30 @@ class NoisyGrid:
     """The place of its part in the release."""
 
 
+class OverColumns(Protocol):
+    """Something over columns. Only the families that make it and read it know more of it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a part says of how its answers add up."""
+
+    sets: tuple[tuple[str, ...], ...]
+    """The tables."""
+    within: bool = False
+    """Whether each table agrees with itself alone."""
+    as_measured: bool = False
+    together: bool = False
+    """Whether they agree with the tables of other parts."""
+
+    def holds(self, columns: tuple[str, ...]) -> bool:
+        """Whether some table is over these columns, and perhaps others."""
+        return not columns or any(set(columns) <= set(each) for each in self.sets)
+
+
 @dataclass(slots=True)
 class Evidence:
     """All that a part of a release contributes, or all parts together."""
@@ -93,10 +113,10 @@ class Evidence:
     tables: list[NoisyTable] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     counts: list[NoisyCount] = field(default_factory=list)
-    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
+    ranges: list[OverColumns] = field(default_factory=list)
     residuals: list[Measurement] = field(default_factory=list)
-    models: list[ModelTable] = field(default_factory=list)
-    whole: list[WholeCounts] = field(default_factory=list)
+    models: list[OverColumns] = field(default_factory=list)
+    whole: list[OverColumns] = field(default_factory=list)
     """Tables of whole counts that a part's tables are read from, so that all of them agree."""
     agreement: list[Agreement] = field(default_factory=list)
     """How a part's answers add up, where they are not read from a whole table."""
@@ -114,19 +134,15 @@ class Evidence:
         return bool(self.tables or self.residuals or self.counts)
 
     def add(self, other: Evidence) -> None:
-        self.tables += other.tables
-        self.sums += other.sums
-        self.counts += other.counts
-        self.ranges += other.ranges
-        self.residuals += other.residuals
-        self.models += other.models
-        self.whole += other.whole
-        self.agreement += other.agreement
-        self.grids += other.grids
-        self.sources += other.sources
-        self.drawn += other.drawn
-        self.named += other.named
-        self.spreads_evenly |= other.spreads_evenly
+        for each in fields(self):
+            mine, more = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, mine + more if isinstance(mine, list) else mine | more)
+
+
+def completed_by(parts: Iterable[Part], schema: Schema) -> Schema:
+    """The schema with one more cell in the columns in which some parts count rows without a cell."""
+    queries = (each.query for part in parts for each in part.noisy)
+    return completed(schema, {name for own in queries for name in getattr(own, "completed", ())})
 
 
 def measured_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:

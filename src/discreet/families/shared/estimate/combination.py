@@ -36,6 +36,7 @@ __all__ = [
     "half_widths",
     "halved",
     "inverse_variance_weights",
+    "likely_rows",
     "scaled",
     "variance_of",
 ]
@@ -166,3 +167,13 @@ def half_widths(cell: Terms, cells: Integers, confidence: Exactable) -> Floats:
 def halved(confidence: Exactable) -> Fraction:
     """The level at which two intervals hold together at `confidence` (union bound)."""
     return at_part_of_risk(confidence, Fraction(1, 2))
+
+
+def likely_rows(noisy: float, std: float, people: int | None) -> float:
+    """The rows that a model stands for: as they were counted, unless noise hides them.
+
+    Where the noise alone is more than a quarter of the declared people, their public number says more.
+    """
+    if people is not None and 4 * std > people:
+        return float(people)
+    return noisy

@@ -21,6 +21,7 @@ from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import LinearTable
 from discreet.families.tables.answer.table_source import ADDITIVE_NOTE, by_group, group_axes
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.schema.completed import completed_names
 
 
@@ -28,7 +29,7 @@ class AdditiveSource(Source):
     """All tables of a release, put together from the same residuals."""
 
     def __init__(self, library: Library) -> None:
-        self._library, self._schema = library, library.schema
+        self._library, self._schema = library.made(TableLibrary), library.schema
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if region.kind != "count":

@@ -9,11 +9,11 @@ from discreet.answering.regions.public_total import counted_down
 from discreet.answering.regions.region import CellRegions, RangeRegions
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
-from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.counting import around
 from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.cells.impossible import impossible_rows
 from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row
@@ -26,7 +26,7 @@ class TableBatches:
     Thread safe: an array that is kept never changes; a longer one is put in its place.
     """
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: TableLibrary) -> None:
         self._library = library
         self._prefixes: Kept[str, Floats] = Kept()
         self._agreed: Kept[str, Floats] = Kept()
@@ -107,7 +107,8 @@ class TableBatches:
         counted = self._finish(
             table, found, one, found, one, None, confidence, most=most, codes=codes
         )
-        counted = self._with_trees(counted, names, asked.codes, confidence)
+        for each in self._library.summed:
+            counted = each.with_cells(counted, names, asked.codes, confidence)
         if table.whole is not None:
             counted = around(counted, table.whole.counts[tuple(codes)], table.whole)
         as_measured = table.whole is not None and table.whole.as_measured
@@ -115,22 +116,6 @@ class TableBatches:
         if as_measured or not nothing.any():
             return counted
         return counted.replaced(nothing, CERTAIN)
-
-    def _with_trees(
-        self, counted: Estimates, names: tuple[str, ...], codes: Integers, confidence: float
-    ) -> Estimates:
-        """Cells of values from trees and tables together, or from a tree rather than a model."""
-        trees = [each for each in self._library.joined if set(each.columns) == set(names)]
-        if not trees or not trees[0].trees:
-            return counted
-        if trees[0].is_lone and not counted.is_model:
-            return counted
-        schema, order = self._library.schema, [names.index(name) for name in trees[0].columns]
-        values = np.array([schema.column(name).value_cells for name in trees[0].columns])
-        ordered = codes[:, order].astype(np.uint64)
-        there = np.flatnonzero((ordered < values).all(axis=1))
-        box = ordered[there]
-        return counted.replaced(there, trees[0].read_boxes(box, box, confidence))
 
     def _finish(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -14,12 +14,14 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, Part, Release
 from discreet.errors import BadInput, BadRelease
 from discreet.families.shared.answer.evidence import (
+    Agreement,
     Evidence,
     NoisyCount,
     NoisyTable,
+    OverColumns,
+    completed_by,
     measured_numbers,
 )
-from discreet.families.tables.answer.agreement import Agreement
 from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
@@ -35,7 +37,6 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import Marginal
 from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.schema import Schema, keeps_every_row
-from discreet.schema.completed import completed
 
 WITHOUT_A_CELL = "rows without a cell"
 COMPLETE_ROWS = "left out of every table"
@@ -49,18 +50,12 @@ FROM_WHOLE_TABLE = "read from the whole table"
 their claims are about the measured cells, so these are what is read."""
 FROM_ANOTHER_PART = "read from the whole table of another part"
 AGREEING, AGREEING_WITHIN = "whole counts that agree", "whole counts that agree within each table"
-"""What else it says: see `answer.agreement`."""
+"""What else it says: see `answer.together.agreement`."""
 TABLE_COLUMNS, WHOLE_ARRAYS = "columns of the table", ("table", "cells", "counts")
 """Where a whole table is about more columns than its part; and the arrays that hold one."""
 NONE_IN_EMPTY_CELLS = ", none in cells declared empty"
 """Said behind these where the schema declares some. Older files do not say it: they are read as measured."""
 LARGEST_COUNT = 1 << 53
-
-
-def completed_by(parts: Iterable[Part], schema: Schema) -> Schema:
-    """The schema with one more cell in the columns in which some parts count rows without a cell."""
-    queries = (each.query for part in parts for each in part.noisy)
-    return completed(schema, {name for own in queries for name in getattr(own, "completed", ())})
 
 
 def kept_empty(said: str, schema: Schema) -> str:
@@ -116,8 +111,8 @@ def marginals_of(part: Part, place: int, release: Release) -> Evidence:
     return found
 
 
-def _whole_of(part: Part, release: Release) -> list[WholeCounts]:
-    return whole_counts_of(part, release.schema, release.public_rows, release.parts)
+def _whole_of(part: Part, release: Release) -> list[OverColumns]:
+    return [*whole_counts_of(part, release.schema, release.public_rows, release.parts)]
 
 
 def _sets_of(part: Part, schema: Schema) -> tuple[tuple[str, ...], ...]:
@@ -186,7 +181,7 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     found = residual_numbers(part, schema, place)
     schema = completed_by([part], schema)
     model, names, rows = published_model(part, schema)
-    audits = part.noisy
+    audits, models = part.noisy, list[ModelTable]()
     audits = audits[len(audits) - int(part.facts["audits"]) :]
     for each in audits:
         if not isinstance(each.query, ModelDistance):
@@ -197,9 +192,10 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
         table = ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
         if all(keeps_every_row(schema.column(name)) for name in columns):
             table.total, table.total_law = _total(found.residuals, rows)
-        found.models.append(table)
+        models.append(table)
     known = ResidualTables(schema, found.residuals, rows=round(rows))
-    filled = [table for table in found.models if not known.determines(table.columns)]
+    found.models += models
+    filled = [table for table in models if not known.determines(table.columns)]
     if filled:
         usual = UsualErrors.of([(each.counts, each.distance, each.law) for each in filled])
         for table, own in zip(filled, usual, strict=True):
@@ -284,7 +280,7 @@ def nearest_whole_table(
 ) -> WholeTable | None:
     """Whole counts of at least 0 near a table with noise on each cell, if its columns have two values each.
 
-    Over many cells the nearest counts are biased: there counts are found from the top down, see `answer.agreement`.
+    Over many cells the nearest counts are biased: there counts are found from the top down, see `answer.together.agreement`.
     """
     if not has_two_values(noisy.columns, schema):
         return None

@@ -34,7 +34,7 @@ from discreet.questions.inequality import lone_inequality
 from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
-    from discreet.families.shared.answer.library import Library
+    from discreet.families.tables.answer.together.library import TableLibrary
 
 MOST_TRIED = 2000
 """Sets of splits that are looked through for one question."""
@@ -132,7 +132,7 @@ class SplitSource(Source):
                     yield chosen
 
 
-def parity_of(library: Library, names: Sequence[str], *, confidence: float) -> Answer:
+def parity_of(library: TableLibrary, names: Sequence[str], *, confidence: float) -> Answer:
     """Rows with an even number of `names` true, less the others: splits, or columns of two cells."""
     if len(set(names)) != len(names):
         raise BadInput(f"A parity names a split twice: {', '.join(names)}.")
@@ -145,7 +145,7 @@ def parity_of(library: Library, names: Sequence[str], *, confidence: float) -> A
     return _from_table(library, names, confidence)
 
 
-def parity_half_width(library: Library, query_class: Parities, level: Exactable) -> float:
+def parity_half_width(library: TableLibrary, query_class: Parities, level: Exactable) -> float:
     """How far any single parity of the class can be off at `level`; refuses what was not measured."""
     if query_class.splits is not None:
         for source in _split_sources(library):
@@ -161,11 +161,11 @@ def parity_half_width(library: Library, query_class: Parities, level: Exactable)
     return max(library.table(columns).reach(_signs(columns), level)[0] for columns in sets)
 
 
-def _split_sources(library: Library) -> list[SplitSource]:
+def _split_sources(library: TableLibrary) -> list[SplitSource]:
     return [each for each in library.own_sources if isinstance(each, SplitSource)]
 
 
-def _from_table(library: Library, names: Sequence[str], confidence: float) -> Answer:
+def _from_table(library: TableLibrary, names: Sequence[str], confidence: float) -> Answer:
     schema = library.schema
     try:
         chosen = {schema.column(name).name for name in names}
@@ -188,7 +188,7 @@ def _signs(columns: tuple[str, ...]) -> Floats:
 
 
 def _answer(
-    library: Library, value: float, width: float, std: float, confidence: float, covers: Covers
+    library: TableLibrary, value: float, width: float, std: float, confidence: float, covers: Covers
 ) -> Answer:
     rows = library.release.public_rows
     most = np.inf if rows is None else float(rows)

@@ -15,7 +15,7 @@ from discreet.answering.regions.public_total import weights_counted_down
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.artifacts.answers import SharedDraws
-from discreet.families.shared.answer.library import Library
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.laws import NoiseLaw
 from discreet.questions.cells.impossible import declares_empty_cells
 
@@ -25,7 +25,7 @@ MOST_GROUPS = 1 << 10
 
 
 def cell_draws(
-    library: Library, selection: Selection, weights: Floats, group_axes: tuple[int, ...]
+    library: TableLibrary, selection: Selection, weights: Floats, group_axes: tuple[int, ...]
 ) -> SharedDraws | None:
     """The draws of a weighted sum of the selected cells, one a group of cells of the group axes.
 

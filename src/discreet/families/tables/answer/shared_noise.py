@@ -12,6 +12,7 @@ from discreet.answering.regions.selecting import Selection, select
 from discreet.arrays import Floats
 from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.library import Library
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.dialects.sql import parse_question
 from discreet.questions.spelling import sql_name
 
@@ -19,11 +20,12 @@ from discreet.questions.spelling import sql_name
 def noise_covariance(library: Library, first: str, second: str, *, by: str) -> float:
     """The covariance of the noises of the rows that satisfy `first` and of those that satisfy `second`, in one cell of `by`."""
     one, other = (_selected(library, each, by) for each in (first, second))
-    tables = library.all_tables
+    held = library.made(TableLibrary)
+    tables = held.all_tables
     if tables.determines(one.names) and tables.determines(other.names):
         weights = (tables.everywhere(each.names, _in_first_cell(each, by)) for each in (one, other))
         return tables.covariance(one.names, next(weights), other.names, next(weights))
-    used = [{id(table) for table, _ in library.usable(each.names)} for each in (one, other)]
+    used = [{id(table) for table, _ in held.usable(each.names)} for each in (one, other)]
     if all(used) and not used[0] & used[1]:
         return 0.0
     raise NotAnswerable(

@@ -8,21 +8,20 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.families.shared.answer.evidence import NoisyTable, reduced
-from discreet.families.shared.answer.library import Library
-from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.shared.estimate.combination import inverse_variance_weights, likely_rows
 from discreet.families.tables.answer.evidence import published_model
 from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.fitting import (
     LEAST_STD,
     MeasuredTable,
     RowModel,
-    likely_rows,
     model_of_measurements,
 )
 from discreet.families.tables.estimate.mixture import smooth_shares
 
 
-def model_of_tables(library: Library) -> tuple[RowModel, list[str], float] | None:
+def model_of_tables(library: TableLibrary) -> tuple[RowModel, list[str], float] | None:
     """A model, the columns that it is about, and the rows that it stands for; None without tables.
 
     A published model is taken as it is where it is about every column that any table is about;
@@ -76,7 +75,7 @@ def cell_deviation(table: WeightedTable) -> float:
     return table.deviation(one)
 
 
-def _rows_with_cells(library: Library) -> tuple[float, float]:
+def _rows_with_cells(library: TableLibrary) -> tuple[float, float]:
     """The rows that the tables count, with the deviation of that: all, or where some have no cell, those that have one."""
     if library.has_linear(()):
         table = library.table(())
@@ -88,7 +87,7 @@ def _rows_with_cells(library: Library) -> tuple[float, float]:
     return sum(weight * total for weight, (total, _) in weighed), math.sqrt(variance)
 
 
-def _shares(library: Library, name: str, rows: float) -> Floats:
+def _shares(library: TableLibrary, name: str, rows: float) -> Floats:
     """The shares of a column's cells, as far as noise lets them be seen."""
     if library.has_linear((name,)):
         table = library.table((name,))

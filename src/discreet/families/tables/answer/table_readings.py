@@ -11,15 +11,15 @@ from discreet.answering.readings import Reading, combined
 from discreet.answering.regions.public_total import counted_down
 from discreet.answering.regions.selecting import Selection, select
 from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
-from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import Terms
 from discreet.families.tables.answer.sums.summing import MOST_WEIGHTED
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.exact import Exactable
 from discreet.questions.expressions import TRUE
 from discreet.schema import keeps_every_row
 
 
-def table_reading(library: Library, selection: Selection) -> Reading | None:
+def table_reading(library: TableLibrary, selection: Selection) -> Reading | None:
     """The rows that a selection counts; `None` where it cuts cells, or rows were spread over cells."""
     if not np.array_equal(selection.inner(), selection.outer()):
         return None
@@ -40,7 +40,7 @@ def table_reading(library: Library, selection: Selection) -> Reading | None:
 
 
 def count_reading(
-    library: Library, selection: Selection | None, counts: list[NoisyCount]
+    library: TableLibrary, selection: Selection | None, counts: list[NoisyCount]
 ) -> Reading:
     """The rows with a value in a column: its measured counts and, where there is one, its table.
 
@@ -58,7 +58,7 @@ def count_reading(
 
 
 def combined_sum(
-    library: Library, sums: list[NoisySum], *, confidence: Exactable
+    library: TableLibrary, sums: list[NoisySum], *, confidence: Exactable
 ) -> Estimates | None:
     """A column's sum from its own measurements and from the table of its cells, where cells are values."""
     column = library.schema.column(sums[0].column)

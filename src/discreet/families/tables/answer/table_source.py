@@ -19,7 +19,6 @@ from discreet.errors import NotAnswerable
 from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
 from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
-from discreet.families.ranges.answer.joining import total_of
 from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
 from discreet.families.shared.answer.left_out_notes import no_cell, not_summed
 from discreet.families.shared.answer.library import Library
@@ -48,6 +47,7 @@ from discreet.families.tables.answer.table_readings import (
     count_reading,
     table_reading,
 )
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.questions.expressions import TRUE, columns_of
 from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces
@@ -69,14 +69,20 @@ USUAL_NOTE = "The interval is as wide as such counts are usually off, judged by 
 
 
 class TableSource(Source):
-    """All tables of a release, put together by the library."""
+    """All tables of a release, put together."""
 
     rank = 1
 
     def __init__(self, library: Library) -> None:
-        self._library, self._schema = library, library.schema
-        self._public_rows = library.tabled_rows
-        self._batches = TableBatches(library)
+        self._library, self._schema = library.made(TableLibrary), library.schema
+        self._public_rows = self._library.tabled_rows
+        self._batches = TableBatches(self._library)
+        self._by_kind = {
+            "quantile": self._quantile,
+            "moment": self._moment,
+            "total": self._of_expression,
+            "valued": self._of_expression,
+        }
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if self._is_of_halfspaces(region):
@@ -172,12 +178,9 @@ class TableSource(Source):
     def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
         if region.kind == "count":
             return self._count(region, selection, confidence)
-        if region.kind == "quantile":
-            return self._quantile(region, confidence)
-        if region.kind == "moment":
-            return self._moment(region, confidence)
-        if region.kind in ("total", "valued"):
-            return self._of_expression(region, confidence)
+        return self._by_kind.get(region.kind, self._sum)(region, confidence)
+
+    def _sum(self, region: Region, confidence: float) -> Estimates:
         direct = self._direct(region, confidence) if not region.groups else None
         return direct if direct is not None else self._from_table(region, confidence)
 
@@ -202,7 +205,7 @@ class TableSource(Source):
             if public is not None:
                 rows = np.array([float(public)])
                 return Estimates(rows, rows, rows, np.zeros(1))
-            total = total_of(self._library)
+            total = self._library.total()
             if total is not None:
                 found = Estimates.of_reading(total, confidence, readings=(total,))
                 whole = self._library.agreed_over(())

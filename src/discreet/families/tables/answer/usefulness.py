@@ -18,6 +18,7 @@ from discreet.arrays import Floats
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.parities import parity_half_width
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import subsets
@@ -30,7 +31,8 @@ def marginals_bound(
     sets = query_class.sets(library.schema)
     cells = sum(Marginal(columns).size(library.schema) for columns in sets)
     level = 1 - delta / max(1, cells)
-    tables = [library.table(columns) for columns in sets]
+    held = library.made(TableLibrary)
+    tables = [held.table(columns) for columns in sets]
     widths = [float(table.first_cells(1, level)[0][1]) for table in tables]
     most, theorem = max(widths, default=0.0), UNION
     moved = [
@@ -64,4 +66,4 @@ def parities_bound(
     else:
         sets = query_class.sets(library.schema)
         many = len({each for columns in sets for each in subsets(columns)})
-    return parity_half_width(library, query_class, 1 - delta / many), UNION
+    return parity_half_width(library.made(TableLibrary), query_class, 1 - delta / many), UNION

@@ -48,16 +48,6 @@ WIDE = 1 << 14
 """Cells from which a table of two columns is fitted only if it stands out from noise."""
 
 
-def likely_rows(noisy: float, std: float, people: int | None) -> float:
-    """The rows that a model stands for: as they were counted, unless noise hides them.
-
-    Where the noise alone is more than a quarter of the declared people, their public number says more.
-    """
-    if people is not None and 4 * std > people:
-        return float(people)
-    return noisy
-
-
 def target_of(
     measured: Measurement, schema: Schema, places: dict[str, int], rows: float
 ) -> Target | None:

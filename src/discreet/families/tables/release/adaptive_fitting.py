@@ -19,12 +19,13 @@ from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.vault import Request
+from discreet.families.shared.estimate.combination import likely_rows
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import Verbs
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
-from discreet.families.tables.estimate.fitting import likely_rows, target_of
+from discreet.families.tables.estimate.fitting import target_of
 from discreet.families.tables.estimate.mixture import (
     Mixture,
     Target,

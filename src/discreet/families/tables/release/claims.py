@@ -20,7 +20,6 @@ from discreet.arrays import Floats
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.release.protocol import of_type
-from discreet.families.tables.answer.agreement import AgreedTables
 from discreet.families.tables.answer.evidence import (
     agreement_of,
     whole_counts_of,
@@ -30,7 +29,9 @@ from discreet.families.tables.answer.models.model_table import (
     CEILING_RISK,
     ModelTable,
     model_residuals,
+    models_of,
 )
+from discreet.families.tables.answer.together.agreement import AgreedTables
 from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables
@@ -58,13 +59,13 @@ def model_claim(
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
     rows = _most_rows(tables, public_rows, confidence)
     known = ConsistentTables(tables, ())
-    names = {name for model in found.models for name in model.columns}
+    names = {name for model in models_of(found) for name in model.columns}
     single = {name: LinearTable((name,), known) for name in names if known.determines((name,))}
     bounds, theorem = [0.0], AUDITED
     for columns in of_type(part.query_class, Marginals).sets(schema):
         if len(columns) > 1 and tables.determines(columns):
             bounds.append(cell_half_width(tables, columns, confidence))
-    for model in (each.within(tables.declared_cells(each.columns)) for each in found.models):
+    for model in (each.within(tables.declared_cells(each.columns)) for each in models_of(found)):
         if tables.determines(model.columns):
             continue
         level = at_part_of_risk(confidence, MODEL_RISK)
@@ -122,7 +123,7 @@ def read_from_whole_counts(
     """The part with whole counts near all that was measured and all that the model fills in, and claims about them."""
     sets = of_type(part.query_class, Marginals).sets(schema)
     known = ResidualTables(schema, found.residuals, rows=public_rows)
-    tables = ConsistentTables(known, (), model_residuals(found.models))
+    tables = ConsistentTables(known, (), model_residuals(models_of(found)))
     counts = nearest_to_tables(tables, columns_of(sets, schema), sets, schema)
     whole = replace(
         part,
@@ -138,7 +139,7 @@ def answered_tables(found: Evidence, known: ResidualTables) -> Callable[[tuple[s
     """The tables that claims are about: measured, or else the model's. In the declared cells."""
     models = {
         each.columns: each.within(known.declared_cells(each.columns)).counts
-        for each in found.models
+        for each in models_of(found)
     }
 
     def answered(columns: tuple[str, ...]) -> Floats:
@@ -159,7 +160,7 @@ def claims_of_agreeing_models(
     """Claims for counts that agree with all that was measured and all that the model fills in."""
     sets = of_type(part.query_class, Marginals).sets(schema)
     known = ResidualTables(schema, found.residuals, rows=public_rows)
-    tables = ConsistentTables(known, (), model_residuals(found.models))
+    tables = ConsistentTables(known, (), model_residuals(models_of(found)))
     (agreement,) = agreement_of(part, schema, sets)
     agreed = AgreedTables(agreement, tables, schema, public_rows)
     answered = answered_tables(found, known)

@@ -11,7 +11,7 @@ Error:       each cell's noise law is exact; over a whole class the draws are in
 Over columns of two values, least squares finds whole counts of at least 0 near all the tables together. Questions and synthetic
 rows read these, so that answers agree however they are summed, and the claims add how far they lie from the measured cells. Where
 such columns leave rows out, the tables are all about the rows that have a cell in each of the columns: tables about different rows
-cannot agree. Over other columns, and over more of them, answers add up too: see `answer.agreement`.
+cannot agree. Over other columns, and over more of them, answers add up too: see `answer.together.agreement`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
-from discreet.families.tables.answer.agreement import AgreedTables, of_counts, of_one_table
 from discreet.families.tables.answer.evidence import (
     AGREEING_WITHIN,
     COMPLETE_ROWS,
@@ -44,6 +43,7 @@ from discreet.families.tables.answer.evidence import (
     whole_counts_of,
 )
 from discreet.families.tables.answer.linear_tables import Agreed
+from discreet.families.tables.answer.together.agreement import AgreedTables, of_counts, of_one_table
 from discreet.families.tables.estimate.consistent import (
     ConsistentTables,
     DirectTable,

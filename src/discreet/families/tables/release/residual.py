@@ -14,7 +14,7 @@ rows, in all that is measured (`schema.completed`); answers, claims and figures 
 a row that has no cell in a column evenly in all of that column's cells: for tables where that does not happen, or hardly.
 
 Over few columns of two values answers are whole counts of at least 0 near all the tables, and claims add how far these lie from
-the measured cells. Over others they add up too: see `answer.agreement`.
+the measured cells. Over others they add up too: see `answer.together.agreement`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from discreet.errors import BadInput
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, of_type
-from discreet.families.tables.answer.agreement import AgreedTables, can_be_agreed
 from discreet.families.tables.answer.evidence import (
     COUNTED_APART,
     SPREAD_EVENLY,
@@ -43,6 +42,7 @@ from discreet.families.tables.answer.evidence import (
     agreement_of,
     published_table,
 )
+from discreet.families.tables.answer.together.agreement import AgreedTables, can_be_agreed
 from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables

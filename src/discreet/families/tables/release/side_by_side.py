@@ -1,6 +1,6 @@
 """Tables of several parts: what each part says of its answers, and whole counts that agree with all of them.
 
-All tables about the same rows are put together (`Library.additive_tables`). Post-processing of what was measured: no row is read here.
+All tables about the same rows are put together (`TableLibrary.additive_tables`). Post-processing of what was measured: no row is read here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, Part, Release
 from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.library import Library
-from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.answer.evidence import (
     AGREEING,
     AGREEING_WITHIN,
@@ -24,6 +23,8 @@ from discreet.families.tables.answer.evidence import (
     kept_empty,
     said_of_answers,
 )
+from discreet.families.tables.answer.together.agreement import can_be_agreed
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
@@ -36,6 +37,7 @@ Columns = tuple[str, ...]
 
 def agreeing_tables(release: Release, alone: Library) -> tuple[Part, ...]:
     """The parts, those of tables with what they say together."""
+    tables = alone.made(TableLibrary)
     agreeing = [
         place
         for place in sorted(alone.table_parts)
@@ -43,12 +45,12 @@ def agreeing_tables(release: Release, alone: Library) -> tuple[Part, ...]:
     ]
     if not agreeing:
         return release.parts
-    chosen = [place for place in agreeing if _can_agree(release.parts[place], alone)]
+    chosen = [place for place in agreeing if _can_agree(release.parts[place], tables)]
     parts = list(release.parts)
     within = {ANSWERS: kept_empty(AGREEING_WITHIN, alone.schema), TOGETHER: EACH_ALONE}
     for place in set(agreeing) - set(chosen):
         parts[place] = replace(parts[place], facts={**parts[place].facts, **within})
-    for place, facts, estimates in _said_together([parts[place] for place in chosen], alone):
+    for place, facts, estimates in _said_together([parts[place] for place in chosen], tables):
         part = parts[chosen[place]]
         kept = {name: own for name, own in part.estimates.items() if name not in WHOLE_ARRAYS}
         parts[chosen[place]] = replace(
@@ -57,7 +59,7 @@ def agreeing_tables(release: Release, alone: Library) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _sets_of(part: Part, library: Library) -> tuple[Columns, ...]:
+def _sets_of(part: Part, library: TableLibrary) -> tuple[Columns, ...]:
     """The tables that a part was made for."""
     asked = part.query_class
     if isinstance(asked, Marginals) or (isinstance(asked, Parities) and asked.splits is None):
@@ -65,7 +67,7 @@ def _sets_of(part: Part, library: Library) -> tuple[Columns, ...]:
     return ()
 
 
-def _can_agree(part: Part, library: Library) -> bool:
+def _can_agree(part: Part, library: TableLibrary) -> bool:
     if said_of_answers(part, library.schema) == AGREEING_WITHIN:
         return False
     sets = _sets_of(part, library)
@@ -75,7 +77,7 @@ def _can_agree(part: Part, library: Library) -> bool:
 
 
 def _said_together(
-    parts: Sequence[Part], library: Library
+    parts: Sequence[Part], library: TableLibrary
 ) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
     """For each part, by its place, what it says of itself, and arrays that it holds beside its own."""
     if not parts:
@@ -103,11 +105,12 @@ def _said_together(
 
 def moved_tables(part: Part, release: Release, together: Library) -> float:
     """How far the cells of a part's tables lie from those that the part alone would give, at most."""
-    alone = Library(replace(release, parts=(part,)))
+    alone = Library(replace(release, parts=(part,))).made(TableLibrary)
+    tables = together.made(TableLibrary)
     farthest = 0.0
-    for columns in _sets_of(part, together):
+    for columns in _sets_of(part, tables):
         try:
-            mine, ours = alone.table(columns), together.table(columns)
+            mine, ours = alone.table(columns), tables.table(columns)
         except NotAnswerable:
             continue
         if ours.whole is None:

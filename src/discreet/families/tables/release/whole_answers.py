@@ -11,7 +11,6 @@ from typing import Any
 from discreet.answering.usefulness import MOVED
 from discreet.arrays import Floats
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, ErrorClaim
-from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.answer.evidence import (
     AGREEING,
     FROM_WHOLE_TABLE,
@@ -19,6 +18,7 @@ from discreet.families.tables.answer.evidence import (
     kept_empty,
 )
 from discreet.families.tables.answer.linear_tables import Agreed
+from discreet.families.tables.answer.together.agreement import can_be_agreed
 from discreet.families.tables.answer.usefulness import farthest_from_whole
 from discreet.families.tables.estimate.whole_tables import can_be_whole
 from discreet.schema import Schema

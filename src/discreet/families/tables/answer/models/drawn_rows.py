@@ -12,6 +12,7 @@ from discreet.arrays import Integers
 from discreet.artifacts.answer import Answer
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.table_models import model_of_tables
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
 from discreet.families.tables.estimate.mixture import Mixture
@@ -34,18 +35,19 @@ class TableRows:
 
 def rows_of_tables(library: Library, counted: Answer | None) -> list[TableRows]:
     """One for all tables, if there are any."""
-    whole = library.whole
+    held = library.made(TableLibrary)
+    whole = held.whole
     if whole is not None:
         return [TableRows(tuple(whole.columns), whole.total, whole.drawn)]
-    found = model_of_tables(library)
+    found = model_of_tables(held)
     if found is None:
         return []
     model, names, rows = found
-    return [TableRows(tuple(names), rows, partial(_settled, library, model, names))]
+    return [TableRows(tuple(names), rows, partial(_settled, held, model, names))]
 
 
 def _settled(
-    library: Library, model: RowModel, names: list[str], many: int, public: Generator
+    library: TableLibrary, model: RowModel, names: list[str], many: int, public: Generator
 ) -> Integers:
     """Rows of a model, moved to where its tables and the measured ones want them.
 

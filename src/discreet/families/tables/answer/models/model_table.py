@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.estimate.residuals import centred
@@ -190,3 +191,8 @@ def model_residuals(models: Iterable[ModelTable]) -> dict[tuple[str, ...], tuple
                 table = centred(np.asarray(model.counts.sum(axis=axes), dtype=np.float64))
                 found[own] = table, max(model.usually_off, 1.0) / max(1, table.size)
     return found
+
+
+def models_of(evidence: Evidence) -> list[ModelTable]:
+    """The tables that models filled in."""
+    return [each for each in evidence.models if isinstance(each, ModelTable)]

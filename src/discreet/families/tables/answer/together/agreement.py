@@ -12,12 +12,12 @@ Cells that the schema declares empty stay empty in whole counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.families.shared.answer.evidence import Agreement
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.estimate.agreeing import AgreeingCounts, can_agree
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
@@ -35,23 +35,6 @@ def can_be_agreed(sets: Sequence[Columns], schema: Schema) -> bool:
     """Whether whole counts that agree can be found for some tables from the top down."""
     empty = empty_tables(schema, sets, MOST_TIED)
     return empty is not None and can_agree(sets, empty)
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What a part says of its answers."""
-
-    sets: tuple[Columns, ...]
-    """The tables."""
-    within: bool = False
-    """Whether each table agrees with itself alone."""
-    as_measured: bool = False
-    together: bool = False
-    """Whether they agree with the tables of other parts."""
-
-    def holds(self, columns: Columns) -> bool:
-        """Whether some table is over these columns, and perhaps others."""
-        return not columns or any(set(columns) <= set(each) for each in self.sets)
 
 
 class AgreedTables:
