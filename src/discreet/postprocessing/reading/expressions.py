@@ -50,6 +50,9 @@ from discreet.questions.dialects.statement import bare, level_refusal, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
+MOST_NAMES_USED = 10_000
+"""Names of SELECT that stand for their expressions: each of thirty that uses the one before twice would be read a billion times."""
+
 
 class ExpressionReader(CallReader):
     """Reads expressions over rows that are grouped, or over another result."""
@@ -60,6 +63,7 @@ class ExpressionReader(CallReader):
         self.notes: dict[str, None] = {}
         """What a reader of the result should know."""
         self._known: dict[str, Any] = {}
+        self._names_used = 0
 
     def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
         """Any table."""
@@ -131,6 +135,12 @@ class ExpressionReader(CallReader):
                 return Field(fields.index(name))
         item = scope.items.get(name)
         if item is not None and name not in scope.resolving and item is not node:
+            self._names_used += 1
+            if self._names_used > MOST_NAMES_USED:
+                raise BadQuestion(
+                    f"The names that SELECT gives are used more than {MOST_NAMES_USED:,} times, once all of them are written "
+                    "out. Use each of them less often."
+                )
             scope.resolving.add(name)
             try:
                 return self._value(item, scope)
