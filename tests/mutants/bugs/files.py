@@ -204,6 +204,30 @@ FILES_AND_SIGNATURES = (
         ),
     ),
     Mutant(
+        name="verify-takes-the-least-integer-for-a-small-one",
+        trap=41,
+        file="src/discreet/families/predicates/queries/strategy.py",
+        old=" or abs(each) > MOST_EXACT:\n",
+        new=":\n",
+        more=(
+            (
+                "    largest = max(int(array.max(initial=0)), -int(array.min(initial=0)))\n",
+                "    largest = int(np.abs(array).max(initial=0))\n",
+            ),
+        ),
+        tests=(
+            "tests/artifacts/test_forged_files.py::test_the_least_integer_in_a_strategy_does_not_pass_for_a_small_one",
+        ),
+    ),
+    Mutant(
+        name="an-exponent-is-written-out-without-an-end",
+        trap=41,
+        file="src/discreet/families/halfspaces/queries/halfspaces.py",
+        old='margin = exact(gamma, name="gamma")',
+        new="margin = Fraction(gamma)",
+        tests=("tests/artifacts/test_forged_files.py::test_an_exponent_is_not_written_out",),
+    ),
+    Mutant(
         name="arrays-of-objects-are-read",
         trap=41,
         file="src/discreet/artifacts/files.py",

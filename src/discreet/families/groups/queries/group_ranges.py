@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.families.predicates.queries.strategy import column_moves
+from discreet.families.predicates.queries.strategy import column_moves, stored_matrix
 from discreet.privacy.adjacency import Adjacency, Sensitivity, sensitivity_of_disjoint_counts
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import Cells, Tally
@@ -116,9 +116,7 @@ class GroupStrategy:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        rows = tuple(tuple(row) for row in data["matrix"])
-        if any(isinstance(each, bool) or not isinstance(each, int) for row in rows for each in row):
-            raise BadInput("A strategy consists of whole numbers.")
+        rows = stored_matrix(data["matrix"])
         return cls(str(data["column"]), tuple(data["groups"]), rows)
 
 

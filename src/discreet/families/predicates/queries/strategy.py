@@ -96,11 +96,7 @@ class StrategyCounts:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StrategyCounts:
-        stored = data["matrix"]
-        rows = None if stored is None else tuple(tuple(row) for row in stored)
-        for row in rows or ():
-            if any(isinstance(each, bool) or not isinstance(each, int) for each in row):
-                raise BadInput("A strategy consists of whole numbers.")
+        rows = None if data["matrix"] is None else stored_matrix(data["matrix"])
         return cls(tuple(data["conditions"]), tuple(data["columns"]), rows)
 
 
@@ -200,13 +196,23 @@ def _moves(
     return column_moves(array, schema.adjacency)
 
 
+def stored_matrix(data: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """The matrix of a strategy in a file: whole numbers, none of them larger than a sensitivity is exact for."""
+    rows = tuple(tuple(row) for row in data)
+    for each in (one for row in rows for one in row):
+        if isinstance(each, bool) or not isinstance(each, int) or abs(each) > MOST_EXACT:
+            raise BadInput("A strategy consists of whole numbers that are not too large.")
+    return rows
+
+
 def column_moves(array: Integers, adjacency: Adjacency) -> tuple[int, int]:
     """How far one row moves `array` times the rows in each part: in L1, and in squared L2.
 
     Where there are too many parts to compare all pairs, an upper bound for change-one: no entry
     moves further than from the least to the greatest of its row, 0 included.
     """
-    largest = int(np.abs(array).max(initial=0))
+    # Not abs: of the least 64-bit integer it is negative, and would pass for a small one.
+    largest = max(int(array.max(initial=0)), -int(array.min(initial=0)))
     if largest * largest * 4 * max(1, len(array)) > MOST_EXACT:
         raise BadInput("A strategy has entries too large for its sensitivity to be exact.")
     match adjacency:

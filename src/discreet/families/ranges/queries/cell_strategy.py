@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.families.predicates.queries.strategy import column_moves
+from discreet.families.predicates.queries.strategy import column_moves, stored_matrix
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.schema import Schema
 
@@ -66,9 +66,7 @@ class CellStrategy:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CellStrategy:
-        rows = tuple(tuple(row) for row in data["matrix"])
-        if any(isinstance(each, bool) or not isinstance(each, int) for row in rows for each in row):
-            raise BadInput("A strategy consists of whole numbers.")
+        rows = stored_matrix(data["matrix"])
         return cls(str(data["column"]), rows)
 
 
