@@ -86,7 +86,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint64])
 @pytest.mark.parametrize("bits", [7, 8, 15, 16, 31, 32, 63])
-def test_whole_numbers_come_back_from_short_types(kind: type[np.generic], bits: int) -> None:
+def test_whole_numbers_come_back_from_short_types(kind: type[np.integer[Any]], bits: int) -> None:
     """About every end of a type's range, alone and beside small numbers."""
     limits = np.iinfo(kind)
     ends = (sign * 2**bits + step for sign in (-1, 1) for step in (-1, 0, 1))

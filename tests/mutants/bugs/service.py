@@ -172,6 +172,14 @@ SERVICE_BUGS = (
         ),
     ),
     Mutant(
+        name="a-power-cut-makes-a-revoked-token-valid-again",
+        trap=45,
+        file=f"{SERVICE}/accounts/sqlite.py",
+        old="{'FULL' if lasting else 'NORMAL'}",
+        new="NORMAL",
+        tests=(f"{ACCESS}::test_what_ends_a_token_waits_for_the_disk",),
+    ),
+    Mutant(
         name="anybody-may-send-a-large-table",
         trap=45,
         file="src/discreet/service/application.py",
