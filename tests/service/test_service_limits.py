@@ -117,6 +117,23 @@ def test_a_client_that_is_slow_later_is_let_go_too(tmp_path: Path) -> None:
         taker.close()
 
 
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(tmp_path: Path) -> None:
+    with running(tmp_path, body_seconds=1) as service:
+        file = tmp_path / "open.release"
+        file.write_bytes(file.read_bytes() + bytes(4_000_000))  # sent, and not read, by the service
+        with socket.socket() as taker:
+            taker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+            taker.connect(service.place)
+            taker.sendall(
+                b"GET /api/v1/releases/open/file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            )
+            taken = 0
+            while more := taker.recv(100_000):
+                taken += len(more)
+                time.sleep(0.1)
+        assert taken > 4_000_000
+
+
 def test_a_table_is_read_from_those_alone_who_may_send_one(service: Running) -> None:
     """A body is in memory before its route looks at who sends it: nobody else's may be large."""
     largest = service.house.settings.limits.upload_bytes
