@@ -202,6 +202,19 @@ def test_the_ledger_calls_a_live_question_answered(discreet: Run, people: Path) 
     assert " answered " in discreet("ledger", "show").out
 
 
+def test_no_question_steers_the_terminal_of_whoever_looks_into_the_ledger(
+    discreet: Run, people: Path
+) -> None:
+    """An analyst wrote it: it could clear the screen, or hide the lines of other charges."""
+    sql = "SELECT count(*) FROM people /* \x1b[2J\x1b]0;hidden\x07 \x9b1A \u202e */ WHERE sex = '\x1b[8m'"
+    ask = ("curator", "ask", "people.csv", sql, "--schema", "people.toml", "--epsilon", "1")
+    for done in (discreet(*ask), discreet("ledger", "show")):
+        assert done.code == 0 and r"\x1b[8m" in done.out
+        assert not set("\x1b\x07\x9b\u202e") & set(done.out + done.err)
+    refused = discreet(*ask[:3], "SELECT \x1b[2J FROM people", *ask[4:])
+    assert refused.code == 2 and "\x1b" not in refused.err
+
+
 def test_a_plan_tells_people_from_rows(discreet: Run, people: Path) -> None:
     plan = ("plan", "people.toml", "--epsilon", "1", "--for", "histogram(age)")
     assert "epsilon 1, 400 rows\n" in discreet(*plan).out

@@ -80,6 +80,84 @@ def test_powers_of_powers_are_refused_before_they_are_written_out(
         exact_curator(f"SELECT count(*) FROM people WHERE {nested} > 1")
 
 
+def _doubled(first: str, following: str, last: str, times: int) -> str:
+    """Results of WITH, each of which uses the one before twice."""
+    steps = [f"t0 AS ({first})"]
+    steps += [f"t{n} AS ({following})".replace("BEFORE", f"t{n - 1}") for n in range(1, times + 1)]
+    return f"WITH {', '.join(steps)} {last.replace('BEFORE', f't{times}')}"
+
+
+TOWNS = "SELECT town, count(*) AS n FROM people GROUP BY town"
+GROWING = {
+    "cube": (
+        f"SELECT count(*) FROM people GROUP BY CUBE({', '.join(['town', 'sex'] * 6)})",
+        "4,096 grouping sets",
+    ),
+    "a cube of hundreds": (
+        f"SELECT count(*) FROM people GROUP BY CUBE({', '.join(['town'] * 300)})",
+        "more than a million grouping sets",
+    ),
+    "cubes": (
+        f"SELECT count(*) FROM people GROUP BY {', '.join(['CUBE(town, sex, age, day)'] * 100)}",
+        "grouping sets",
+    ),
+    "results of WITH": (
+        _doubled(
+            TOWNS,
+            "SELECT * FROM BEFORE UNION ALL SELECT * FROM BEFORE",
+            "SELECT sum(n) FROM BEFORE",
+            10,
+        ),
+        "results of WITH",
+    ),
+    "numbers of WITH": (
+        _doubled(
+            "SELECT count(*) AS n FROM people",
+            "SELECT (SELECT n FROM BEFORE) + (SELECT n FROM BEFORE) AS n",
+            "SELECT n FROM BEFORE",
+            10,
+        ),
+        "results of WITH",
+    ),
+    "columns of subqueries": (
+        _doubled(
+            "SELECT age > 1 AS x FROM people",
+            "SELECT (x AND x) AS x FROM BEFORE",
+            "SELECT count(*) FROM BEFORE WHERE x",
+            11,
+        ),
+        "10,000 parts",
+    ),
+    "names": (
+        f"SELECT count(*) AS n0, {', '.join(f'n{n} + n{n} AS n{n + 1}' for n in range(13))} FROM people",
+        "names that SELECT gives",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", GROWING)
+def test_what_grows_without_an_end_once_it_is_written_out_is_refused_before(
+    what: str, exact_curator: Callable[[str], Answers]
+) -> None:
+    """A few hundred characters would else fill the memory of a service that answers anybody."""
+    sql, words = GROWING[what]
+    with pytest.raises(BadQuestion, match=words):
+        exact_curator(sql)
+
+
+def test_groupings_that_repeat_are_read_once(exact_curator: Callable[[str], Answers]) -> None:
+    """Three to the power of 16, of which four differ."""
+    repeated = exact_curator(
+        f"SELECT count(*) FROM people GROUP BY {', '.join(['ROLLUP(town)'] * 16)}"
+    )
+    assert len(repeated) == len(exact_curator("SELECT count(*) FROM people GROUP BY ROLLUP(town)"))
+
+
+def test_a_number_that_no_double_holds_is_null(exact_curator: Callable[[str], Answers]) -> None:
+    answers = exact_curator("SELECT 1e308 * 10 AS x, count(*) AS n FROM people")
+    assert answers.groups == ("x",) and answers.value(0, int(answers.codes[0, 0])) is None
+
+
 CANNOT_BE_WORKED = {
     "SELECT town + 1 AS x, count(*) FROM people GROUP BY town": "takes numbers",
     "SELECT town || count(*) AS x FROM people GROUP BY town": "lose its interval",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.service.accounts import Role, SqliteAccounts
+from discreet.service.accounts.sqlite import SqliteDatabase
 from discreet.service.accounts.tokens import name_in, new_token
 from tests.service.running import COUNT, PEOPLE, Running
 
@@ -118,6 +119,30 @@ def test_one_analyst_never_sees_anothers_questions(service: Running) -> None:
     service.ask("ann", "SELECT count(*) FROM people WHERE income > 123")
     for path in ("/api/v1/history", "/api/v1/datasets/people", "/api/v1/datasets/people/left"):
         assert b"123" not in service.call("GET", path, "bob").body.replace(b"entries", b"")
+
+
+def test_what_ends_a_token_waits_for_the_disk(tmp_path: Path) -> None:
+    """Else a power cut would make a revoked token valid again."""
+    store = SqliteAccounts(tmp_path / "accounts.db")
+    store.add("ann", Role.ANALYST, by="test")
+    token = store.issue("ann", days=1, by="test")
+    cookie = store.sign_in(token)
+    assert cookie is not None
+    database = store.database
+    assert isinstance(database, SqliteDatabase)
+    said: list[str] = []
+    database._connection.set_trace_callback(said.append)
+    for ending in (
+        lambda: store.sign_out(cookie),
+        lambda: store.revoke_token(store.tokens("ann")[0].id, by="test"),
+        lambda: store.revoke("ann", by="test"),
+    ):
+        said.clear()
+        ending()
+        begun = said.index("BEGIN IMMEDIATE")
+        assert said[begun - 1] == "PRAGMA synchronous = FULL" and said[-1] == "COMMIT"
+        assert not any("synchronous" in each for each in said[begun:])
+    store.close()
 
 
 def test_neither_tokens_nor_sessions_stand_in_the_accounts_file(tmp_path: Path) -> None:

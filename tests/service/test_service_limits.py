@@ -87,6 +87,67 @@ def test_a_client_that_sends_slowly_is_let_go_and_others_are_served(tmp_path: Pa
             each.close()
 
 
+def test_a_client_that_is_slow_later_is_let_go_too(tmp_path: Path) -> None:
+    """A second head that never ends, and an answer that nobody takes, hold no places either."""
+    with running(tmp_path, body_seconds=1) as service:
+        second = socket.create_connection(service.place)
+        second.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        second.settimeout(20)
+        while not second.recv(1000).endswith(b"ok\n"):
+            pass
+        second.sendall(b"GET /healthz HTTP/1.1\r\nHost")
+        large = tmp_path / "open.release"
+        large.write_bytes(
+            large.read_bytes() + bytes(50_000_000)
+        )  # sent, and not read, by the service
+        taker = socket.socket()
+        taker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        taker.connect(service.place)
+        taker.sendall(b"GET /api/v1/releases/open/file HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert second.recv(1) == b""  # closed by the service
+        time.sleep(6)
+        taker.settimeout(20)
+        taken = 0
+        with suppress(ConnectionResetError):
+            while more := taker.recv(1 << 20):
+                taken += len(more)
+        assert taken < 50_000_000
+        assert service.call("GET", "/healthz").status == 200
+        second.close()
+        taker.close()
+
+
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(tmp_path: Path) -> None:
+    with running(tmp_path, body_seconds=1) as service:
+        file = tmp_path / "open.release"
+        file.write_bytes(file.read_bytes() + bytes(4_000_000))  # sent, and not read, by the service
+        with socket.socket() as taker:
+            taker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+            taker.connect(service.place)
+            taker.sendall(
+                b"GET /api/v1/releases/open/file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            )
+            taken = 0
+            while more := taker.recv(100_000):
+                taken += len(more)
+                time.sleep(0.1)
+        assert taken > 4_000_000
+
+
+def test_a_table_is_read_from_those_alone_who_may_send_one(service: Running) -> None:
+    """A body is in memory before its route looks at who sends it: nobody else's may be large."""
+    largest = service.house.settings.limits.upload_bytes
+    for who in (None, "ann", "carla"):  # a token opens no page
+        token = "" if who is None else f"Authorization: Bearer {service.tokens[who]}\r\n"
+        with socket.create_connection(service.place) as sent:
+            sent.sendall(
+                "PUT /publish/tables/a.csv HTTP/1.1\r\nHost: x\r\nCookie: discreet_session=x\r\n"
+                f"{token}Content-Length: {largest}\r\n\r\n".encode()
+            )
+            sent.settimeout(20)
+            assert sent.recv(100).startswith(b"HTTP/1.1 413")
+
+
 @pytest.mark.trust
 def test_a_thousand_connections_are_held_off_while_others_are_served(tmp_path: Path) -> None:
     with running(tmp_path, release=False, body_seconds=3, connections=256) as service:

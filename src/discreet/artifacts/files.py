@@ -2,7 +2,8 @@
 
 The members are stored, not compressed, with fixed dates and in a fixed order, so equal releases
 are equal bytes, on every machine. That also makes a reader safe by arithmetic: what the members
-declare adds up to no more than the file itself, so no small file can unpack into a large one.
+declare adds up to no more than the file itself, and an array takes at most eight times its bytes in
+memory, so no small file can unpack into a large one.
 Nothing in the file is code: JSON, and arrays of a few plain types whose size is checked before
 they are made.
 """
@@ -277,7 +278,11 @@ def _array_of(data: bytes, where: str, types: Sequence[str]) -> npt.NDArray[Any]
     plain = dtype.str in types and not fortran and all(length >= 0 for length in shape)
     if not plain or count * dtype.itemsize != len(data) - start:
         raise BadRelease(f"{where} has an array whose size or type is not what it says.")
-    array = np.frombuffer(data, dtype=dtype, count=count, offset=start).reshape(shape)
+    try:
+        array = np.frombuffer(data, dtype=dtype, count=count, offset=start).reshape(shape)
+        wide = widened(array)
+    except (ValueError, TypeError):  # a shape without numbers that no array can have
+        raise BadRelease(f"{where} has an array that is not readable.") from None
     if dtype.kind == "b" and count and array.view(np.uint8).max() > 1:
         raise BadRelease(f"{where} has an array whose size or type is not what it says.")
-    return widened(array)
+    return wide

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.output import print_table
+from discreet.cli.output import print_table, visible
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SHOWN_ROWS = 50
 def print_answers(question: str | None, answers: Answers) -> None:
     """The answers as a table, under their question if one is given, with their notes."""
     if question is not None:
-        click.echo(question)
+        click.echo(visible(question))
     level = f"{answers.confidence:.6g} interval"
     several = len(answers.columns) > 1
     headers = [*answers.groups]
@@ -45,7 +45,7 @@ def print_answers(question: str | None, answers: Answers) -> None:
     if shown < len(answers):
         click.echo(f"... and {len(answers) - shown:,} more rows; --json has them all.")
     for note in answers.notes:
-        click.echo(note)
+        click.echo(visible(note))
     if question is not None:
         click.echo()
 

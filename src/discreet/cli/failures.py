@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 import click
 
+from discreet.cli.output import visible
 from discreet.errors import DiscreetError, LargeCap
 
 DONE, CHECK_FAILED, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
@@ -97,7 +98,7 @@ def _say(kind: str, text: str, code: int, as_json: bool) -> int:
             {"error": {"kind": kind, "message": text, "exit_code": code}}, ensure_ascii=False
         )
     try:
-        click.echo(text, err=True)
+        click.echo(text if as_json else visible(text), err=True)
     except BrokenPipeError:
         return _silenced()
     return code

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,20 @@ from typing import Any, Protocol
 
 import click
 
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters but for tabs and line breaks, and what turns around the order of letters."""
+
 
 def print_json(data: Any) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def visible(text: str) -> str:
+    """`text` with characters that steer a terminal written out: a question in a ledger, or a name in a file, was written by others.
+
+    They could clear the screen, hide lines or show others, or turn around the order of letters.
+    """
+    return _STEERING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def print_table(
@@ -35,14 +47,14 @@ def print_table(
 
     aligned = set(right)
     if title is not None:
-        click.echo(title)
+        click.echo(visible(title))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, header in enumerate(headers):
         table.add_column(
-            Text(header), justify="right" if index in aligned else "left", overflow="fold"
+            Text(visible(header)), justify="right" if index in aligned else "left", overflow="fold"
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console = Console(file=sys.stdout)
     if console.is_terminal:
         console.print(table)
@@ -69,7 +81,7 @@ def plural(many: int, noun: str) -> str:
 
 def say(text: str) -> None:
     """A line for people, on standard error, so that standard output holds results alone."""
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
 
 
 class Advance(Protocol):

@@ -114,7 +114,7 @@ def _without_interval(value: Value) -> Value:
     if isinstance(value, Labels) or not value.is_exact:
         return value
     plain = [
-        None if np.isnan(each) else int(each) if each == int(each) else each
+        None if not np.isfinite(each) else int(each) if each == int(each) else each
         for each in value.estimate.tolist()
     ]
     return Labels.of(plain)

@@ -22,6 +22,7 @@ from discreet.privacy.adjacency import (
     sensitivity_of_disjoint_counts,
     sensitivity_of_one_count,
 )
+from discreet.privacy.exact import exact
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
 
@@ -165,7 +166,7 @@ class ClampedSum:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ClampedSum:
-        return cls(column=data["column"], grid=data["grid"], center=Fraction(data["center"]))
+        return cls(data["column"], data["grid"], exact(data["center"], name="center"))
 
 
 @dataclass(frozen=True, slots=True)

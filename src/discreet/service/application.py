@@ -24,7 +24,7 @@ from discreet.service.api.errors import (
 from discreet.service.desk import Desk, now
 from discreet.service.limits.bodies import Application, BodyLimit, Message, Receive, Scope, Send
 from discreet.service.limits.refusals import ServiceRefusal
-from discreet.service.web.site import add_pages, error_page, is_upload, wants_data
+from discreet.service.web.site import add_pages, error_page, is_upload, may_upload, wants_data
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -106,11 +106,15 @@ def build(desk: Desk) -> Application:
 
         await Around(refusing, desk=desk)(scope, receive, send)
 
+    def largest(scope: Scope) -> int:
+        """A table is read from those alone who may send one: a body is in memory before its route looks at who sends it."""
+        if is_upload(scope["path"]) and may_upload(Request(scope), desk):
+            return desk.limits.upload_bytes
+        return desk.limits.body_bytes
+
     return BodyLimit(
         app,
-        largest=lambda scope: (
-            desk.limits.upload_bytes if is_upload(scope["path"]) else desk.limits.body_bytes
-        ),
+        largest=largest,
         seconds=desk.limits.body_seconds,
         refuse=refuse,
     )

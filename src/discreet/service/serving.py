@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import socket
 import sys
+import termios
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,23 +27,75 @@ END_SECONDS = 30
 """Questions that run at the end get this long."""
 
 
-def protocol_with(head_seconds: int) -> type[H11Protocol]:
-    """HTTP where a connection that sends no whole head in time is closed: slow clients hold no places."""
+def protocol_with(seconds: int) -> type[H11Protocol]:
+    """HTTP where slow clients hold no places: a connection is closed that sends no whole head in time, its first or a
+    later one, or takes nothing of its answer for so long."""
 
     class Timed(H11Protocol):
+        _head_timer: asyncio.TimerHandle | None = None
+        _reading_timer: asyncio.TimerHandle | None = None
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._head_timer = self.loop.call_later(head_seconds, self._close_if_silent)
+            self._time_head()
+
+        def data_received(self, data: bytes) -> None:
+            before = self.cycle
+            super().data_received(data)
+            if self.cycle is not before:  # a whole head came
+                self._stop(self._head_timer)
+                self._head_timer = None
+            if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
+                self._time_head()  # part of the next one
+
+        def _time_head(self) -> None:
+            self._head_timer = self.loop.call_later(seconds, self._close_if_silent)
 
         def _close_if_silent(self) -> None:
-            if getattr(self, "cycle", None) is None and not self.transport.is_closing():
+            self._head_timer = None
+            waits = self.cycle is None or self.cycle.response_complete
+            if waits and not self.transport.is_closing():
                 self.transport.close()
 
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._time_reading()
+
+        def _time_reading(self) -> None:
+            left = _not_taken(self.transport)
+            self._reading_timer = self.loop.call_later(seconds, self._abort_if_untaken, left)
+
+        def _abort_if_untaken(self, before: int) -> None:
+            if _not_taken(self.transport) < before:
+                self._time_reading()
+            else:  # not close, which would wait until the client has taken what it does not take
+                self.transport.abort()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._stop(self._reading_timer)
+            self._reading_timer = None
+
         def connection_lost(self, exc: Exception | None) -> None:
-            self._head_timer.cancel()
+            self._stop(self._head_timer)
+            self._stop(self._reading_timer)
             super().connection_lost(exc)
 
+        def _stop(self, timer: asyncio.TimerHandle | None) -> None:
+            if timer is not None:
+                timer.cancel()
+
     return Timed
+
+
+def _not_taken(transport: asyncio.Transport) -> int:
+    """Bytes that a client has not confirmed yet. The kernel holds megabytes of them, and takes more from us by large steps."""
+    here = transport.get_write_buffer_size()
+    try:
+        found = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+    except OSError:  # other systems do not tell
+        return here
+    return here + int.from_bytes(found, sys.byteorder)
 
 
 def config_for(application: Application, settings: Settings) -> uvicorn.Config:

@@ -174,6 +174,60 @@ FILES_AND_SIGNATURES = (
         tests=(f"{FILES}::test_a_hostile_file_is_refused_in_a_sentence",),
     ),
     Mutant(
+        name="a-class-of-endless-tables-is-listed",
+        trap=41,
+        file="src/discreet/families/tables/queries/marginals.py",
+        old="    if many > MOST_TABLES:\n",
+        new="    if many < 0:\n",
+        tests=(
+            "tests/artifacts/test_forged_files.py::test_as_many_tables_are_refused_before_they_are_listed",
+        ),
+    ),
+    Mutant(
+        name="an-array-of-an-impossible-shape-stops-the-reader",
+        trap=41,
+        file="src/discreet/artifacts/files.py",
+        old="    except (ValueError, TypeError):  # a shape without numbers that no array can have\n",
+        new="    except ZeroDivisionError:\n",
+        tests=(
+            "tests/artifacts/test_forged_files.py::test_an_array_of_an_impossible_shape_is_refused_in_a_sentence",
+        ),
+    ),
+    Mutant(
+        name="a-question-steers-a-terminal",
+        trap=41,
+        file="src/discreet/cli/output.py",
+        old="(Text(visible(cell)) for cell in row)",
+        new="(Text(cell) for cell in row)",
+        tests=(
+            "tests/cli/test_commands.py::test_no_question_steers_the_terminal_of_whoever_looks_into_the_ledger",
+        ),
+    ),
+    Mutant(
+        name="verify-takes-the-least-integer-for-a-small-one",
+        trap=41,
+        file="src/discreet/families/shared/queries/matrices.py",
+        old=" or abs(each) > MOST_EXACT:\n",
+        new=":\n",
+        more=(
+            (
+                "    largest = max(int(array.max(initial=0)), -int(array.min(initial=0)))\n",
+                "    largest = int(np.abs(array).max(initial=0))\n",
+            ),
+        ),
+        tests=(
+            "tests/artifacts/test_forged_files.py::test_the_least_integer_in_a_strategy_does_not_pass_for_a_small_one",
+        ),
+    ),
+    Mutant(
+        name="an-exponent-is-written-out-without-an-end",
+        trap=41,
+        file="src/discreet/families/halfspaces/queries/halfspaces.py",
+        old='margin = exact(gamma, name="gamma")',
+        new="margin = Fraction(gamma)",
+        tests=("tests/artifacts/test_forged_files.py::test_an_exponent_is_not_written_out",),
+    ),
+    Mutant(
         name="arrays-of-objects-are-read",
         trap=41,
         file="src/discreet/artifacts/files.py",

@@ -221,6 +221,46 @@ STATEMENTS = (
         tests=(f"{REFUSED}::test_powers_of_powers_are_refused_before_they_are_written_out",),
     ),
     Mutant(
+        name="grouping-sets-are-made-without-an-end",
+        trap=34,
+        file="src/discreet/postprocessing/reading/row_selects.py",
+        old="        if many > MOST_SETS:\n",
+        new="        if many < 0:\n",
+        tests=(
+            f"{REFUSED}::test_what_grows_without_an_end_once_it_is_written_out_is_refused_before[cube]",
+        ),
+    ),
+    Mutant(
+        name="results-of-with-are-used-without-an-end",
+        trap=34,
+        file="src/discreet/postprocessing/reading/statement.py",
+        old="        if self._uses > MOST_USES:\n",
+        new="        if self._uses < 0:\n",
+        tests=(
+            f"{REFUSED}::test_what_grows_without_an_end_once_it_is_written_out_is_refused_before[results of WITH]",
+        ),
+    ),
+    Mutant(
+        name="columns-of-subqueries-are-written-out-without-an-end",
+        trap=34,
+        file="src/discreet/postprocessing/reading/row_sources.py",
+        old="            if written_out > MOST_WRITTEN_OUT:\n",
+        new="            if written_out < 0:\n",
+        tests=(
+            f"{REFUSED}::test_what_grows_without_an_end_once_it_is_written_out_is_refused_before[columns of subqueries]",
+        ),
+    ),
+    Mutant(
+        name="names-of-select-are-written-out-without-an-end",
+        trap=34,
+        file="src/discreet/postprocessing/reading/expressions.py",
+        old="            if self._names_used > MOST_NAMES_USED:\n",
+        new="            if self._names_used < 0:\n",
+        tests=(
+            f"{REFUSED}::test_what_grows_without_an_end_once_it_is_written_out_is_refused_before[names]",
+        ),
+    ),
+    Mutant(
         name="the-distance-of-boxes-that-begin-at-the-edge-alone",
         trap=42,
         file="src/discreet/families/ranges/answer/box_usefulness.py",

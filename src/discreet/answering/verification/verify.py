@@ -302,7 +302,7 @@ def _within_delta(recomputed: Cost, recorded: Cost) -> Cost:
 
 def _shown(cost: Cost) -> str:
     parts = [
-        f"{name} {float(value):.6g}"
+        f"{name} {float(value):.6g}" if value < 10**300 else f"{name} beyond 10^300"
         for name, value in (("epsilon", cost.epsilon), ("delta", cost.delta), ("rho", cost.rho))
         if value
     ]

@@ -48,6 +48,9 @@ from discreet.questions.dialects.statement import bare, level_refusal, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
+MOST_NAMES_USED = 10_000
+"""Names of SELECT that stand for their expressions: each of thirty that uses the one before twice would be read a billion times."""
+
 
 class ExpressionReader(WindowReader):
     """Reads expressions over rows that are grouped, or over another result."""
@@ -65,6 +68,7 @@ class ExpressionReader(WindowReader):
             exp.Select: self._scalar,
             exp.Grouping: self._grouping_bits,
         }
+        self._names_used = 0
 
     def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
         """Any table."""
@@ -128,6 +132,12 @@ class ExpressionReader(WindowReader):
                 return Field(fields.index(name))
         item = scope.items.get(name)
         if item is not None and name not in scope.resolving and item is not node:
+            self._names_used += 1
+            if self._names_used > MOST_NAMES_USED:
+                raise BadQuestion(
+                    f"The names that SELECT gives are used more than {MOST_NAMES_USED:,} times, once all of them are written "
+                    "out. Use each of them less often."
+                )
             scope.resolving.add(name)
             try:
                 return self._value(item, scope)

@@ -30,6 +30,8 @@ from discreet.schema.columns.column import folded
 
 Items = list[tuple[str | None, Any]]
 """What SELECT lists: the name that was given, and the expression."""
+MOST_SETS = 1000
+"""Grouping sets that are made, some of them twice; each is a question of its own."""
 
 
 class RowSelectReader(ResultSelectReader):
@@ -163,8 +165,19 @@ class RowSelectReader(ResultSelectReader):
                 parts.append(self._sets_of(each, place))
         sets: list[tuple[int, ...]] = [()]
         for part in parts:
-            sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in part]
-        return list(dict.fromkeys(sets)), nodes
+            self._check_sets(
+                len(sets) * len(part)
+            )  # before they are made: the product of a few is millions
+            made = (tuple(dict.fromkeys((*left, *right))) for left in sets for right in part)
+            sets = list(dict.fromkeys(made))
+        return sets, nodes
+
+    def _check_sets(self, many: int) -> None:
+        if many > MOST_SETS:
+            raise BadQuestion(
+                f"GROUP BY makes {'more than a million' if many > 10**6 else f'{many:,}'} grouping sets; at most {MOST_SETS:,} are read. Use fewer of CUBE "
+                "and ROLLUP, or fewer columns in them."
+            )
 
     def _sets_of(self, node: Any, place: Callable[[Any], int]) -> list[tuple[int, ...]]:
         exp = self.exp
@@ -176,6 +189,7 @@ class RowSelectReader(ResultSelectReader):
             ]
         if type(node) is exp.Cube:
             units = [self._unit(each, place) for each in node.expressions]
+            self._check_sets(1 << len(units))
             return [
                 tuple(p for unit in chosen for p in unit)
                 for size in range(len(units), -1, -1)

@@ -12,6 +12,10 @@ from typing import Any
 from discreet.errors import BadQuestion, did_you_mean
 from discreet.schema.columns.column import folded
 
+MOST_WRITTEN_OUT = 10_000
+"""Parts of an expression once the columns of subqueries are written out: a column that is used twice in each of thirty
+subqueries would be written out a billion times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -27,7 +31,10 @@ class Rows:
         """An expression over the dataset's own columns."""
         from sqlglot import exp
 
+        written_out = 0
+
         def replaced(each: Any) -> Any:
+            nonlocal written_out
             if type(each) is not exp.Column:
                 return each
             table = each.args.get("table")
@@ -44,6 +51,14 @@ class Rows:
                 raise BadQuestion(
                     f"There is no column {each.name!r} in the subquery.{did_you_mean(each.name, names)}"
                 )
-            return found.copy() if type(found) is exp.Column else exp.Paren(this=found.copy())
+            if type(found) is exp.Column:
+                return found.copy()
+            written_out += sum(1 for _ in found.walk())
+            if written_out > MOST_WRITTEN_OUT:
+                raise BadQuestion(
+                    f"An expression has more than {MOST_WRITTEN_OUT:,} parts once the columns of subqueries are written "
+                    "out in it. Use each of them less often."
+                )
+            return exp.Paren(this=found.copy())
 
         return node.transform(replaced)

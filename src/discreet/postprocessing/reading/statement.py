@@ -43,6 +43,8 @@ MOST_PARTS = 20
 """Aggregates of a refused statement that are tried one by one."""
 MOST_QUESTIONS = 200
 """Questions that one statement may be split into."""
+MOST_USES = 1000
+"""Results of WITH that one statement uses, once each is written out where it is used."""
 DEEPEST = 50
 
 
@@ -166,6 +168,9 @@ class _Reader(RowSelectReader):
     def __init__(self, schema: Schema, dialect: Dialect, text: str) -> None:
         super().__init__(schema, dialect, text)
         self.depth = 0
+        self._uses = 0
+        self._uses_of: dict[str, int] = {}
+        """For each result of WITH, what one use of it adds to `_uses`."""
 
     def statement(self, tree: Any) -> QueryPlan:
         self._spell_out_order(tree)
@@ -250,8 +255,19 @@ class _Reader(RowSelectReader):
             raise BadQuestion("WITH RECURSIVE is not answered; write the steps out.")
         known = dict(known)
         for each in clause.expressions:
-            known[folded(each.alias)] = self._table(each.this, known)
+            name, before = folded(each.alias), self._uses
+            known[name] = self._table(each.this, known)
+            # Of two results of one name the one that uses more counts for both.
+            self._uses_of[name] = max(self._uses_of.get(name, 0), 1 + self._uses - before)
         return known
+
+    def _count_use(self, name: str) -> None:
+        self._uses += self._uses_of[name]
+        if self._uses > MOST_USES:
+            raise BadQuestion(
+                f"The results of WITH are used more than {MOST_USES:,} times, once those that they use are counted too. "
+                "Use each of them less often."
+            )
 
     def _union(self, node: Any, known: dict[str, Any], *, is_top: bool) -> Table:
         parts: list[Table] = []
@@ -308,6 +324,7 @@ class _Reader(RowSelectReader):
             )
         own = folded(table.name)
         if own in known and not table.args.get("db"):
+            self._count_use(own)
             return self._renamed(known[own], (own, *names)), (own, *names)
         check_plain_table(table, sql_name(self.schema.dataset), ("this", "alias", "db", "catalog"))
         if own not in map(folded, self.dialect.names):

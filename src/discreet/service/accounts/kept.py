@@ -2,7 +2,7 @@
 
 Nothing here is needed to keep the privacy promise: charges and caps are the ledger's. So a write
 that a power cut loses costs at most a new sign-in, or an idempotency key whose question the ledger
-still knows.
+still knows. What ends a token, a session or an account waits for the disk: else it would be valid again.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ Run = Callable[..., list[tuple[Any, ...]]]
 class Database(Protocol):
     """Where accounts are kept. Thread safe."""
 
-    def writing(self) -> AbstractContextManager[Run]:
-        """One transaction that no other writer can interleave with, on any machine."""
+    def writing(self, *, lasting: bool = False) -> AbstractContextManager[Run]:
+        """One transaction that no other writer can interleave with, on any machine; if `lasting`, no power cut undoes it."""
         ...
 
     def read(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -152,7 +152,7 @@ class KeptAccounts:
         ]
 
     def revoke_token(self, token_id: str, *, by: str) -> None:
-        with self.database.writing() as write:
+        with self.database.writing(lasting=True) as write:
             found = write("SELECT person FROM token WHERE id = ?", (token_id,))
             if not found:
                 raise BadInput(f"There is no token {token_id[:20]!r}. Nothing was changed.")
@@ -164,7 +164,7 @@ class KeptAccounts:
             self._note(write, by, f"token {token_id} revoked", found[0][0])
 
     def revoke(self, name: str, *, by: str) -> None:
-        with self.database.writing() as write:
+        with self.database.writing(lasting=True) as write:
             if not write("SELECT 1 FROM person WHERE name = ?", (name,)):
                 raise BadInput(f"There is no account {name[:60]!r}. Nothing was changed.")
             now = self._now
@@ -236,7 +236,7 @@ class KeptAccounts:
         return Session(_person(tuple(person)), form_key)
 
     def sign_out(self, cookie: str) -> None:
-        with self.database.writing() as write:
+        with self.database.writing(lasting=True) as write:
             write("DELETE FROM session WHERE digest = ?", (tokens.digest_of(cookie),))
 
     # Idempotency keys

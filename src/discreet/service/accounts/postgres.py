@@ -84,7 +84,7 @@ class PostgresDatabase:
         return self._sql.run(statement.replace("?", "%s"), values)
 
     @contextmanager
-    def writing(self) -> Iterator[Run]:
+    def writing(self, *, lasting: bool = False) -> Iterator[Run]:  # all of them last
         with self._lock, _plain_errors(self._place), self._sql.writing():
             yield self._run
 

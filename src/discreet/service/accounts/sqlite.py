@@ -45,8 +45,10 @@ class SqliteDatabase:
         return self._connection.execute(statement, values).fetchall()
 
     @contextmanager
-    def writing(self) -> Iterator[Run]:
+    def writing(self, *, lasting: bool = False) -> Iterator[Run]:
         with self._lock:
+            # With NORMAL a commit is in the log, and on the disk only some commits later.
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._run

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from discreet.service.accounts import Session
+from discreet.service.accounts import Role, Session
 from discreet.service.api.callers import COOKIE, desk_of
 from discreet.service.api.errors import kind_of, message_of, status_of
+from discreet.service.desk import Desk
 from discreet.service.web import (
     dataset_pages,
     front,
@@ -53,6 +54,13 @@ def add_pages(app: FastAPI) -> None:
 def is_upload(path: str) -> bool:
     """Whether a table is sent there, which may be larger than other bodies."""
     return path.startswith("/publish/tables/")
+
+
+def may_upload(request: Request, desk: Desk) -> bool:
+    """Whether a browser's session is one that may send tables."""
+    cookie = request.cookies.get(COOKIE)
+    session = None if cookie is None else desk.house.accounts.session(cookie)
+    return session is not None and session.person.role is Role.CUSTODIAN
 
 
 def wants_data(request: Request) -> bool:

@@ -71,7 +71,7 @@ def command(
     """
     from discreet.answering import open_release
     from discreet.cli.answering import print_answers, print_csv, write_parquet
-    from discreet.cli.output import print_json
+    from discreet.cli.output import print_json, say
     from discreet.errors import BadInput, BadQuestion, NotAnswerable
 
     asked = [line for question in questions for line in _lines(question)]
@@ -101,9 +101,7 @@ def command(
             if as_json:
                 found.append({"question": question, "error": str(error)})
             else:
-                click.echo(
-                    f"Question {place} of {len(asked)}, {_short(question)!r}: {error}\n", err=True
-                )
+                say(f"Question {place} of {len(asked)}, {_short(question)!r}: {error}\n")
             continue
         if as_json:
             found.append(answers.to_dict())

@@ -22,10 +22,10 @@ def command(release_path: Path, as_json: bool) -> None:
       discreet show people.release --json
     """
     from discreet.answering import open_release
-    from discreet.cli.output import print_json
+    from discreet.cli.output import print_json, visible
 
     found = open_release(release_path).overview()
     if as_json:
         print_json({"release": str(release_path), **found.to_dict()})
     else:
-        click.echo(str(found))
+        click.echo(visible(str(found)))

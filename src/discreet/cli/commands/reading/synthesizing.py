@@ -40,7 +40,7 @@ def command(
     """
     from discreet.answering import open_release
     from discreet.cli.files import refuse_overwriting
-    from discreet.cli.output import plural, progress_bar
+    from discreet.cli.output import plural, progress_bar, visible
 
     refuse_overwriting(output, force=force)
     with progress_bar() as advance:
@@ -53,4 +53,4 @@ def command(
     drawn, columns = plural(len(made), "synthetic row"), plural(len(made.names), "column")
     click.echo(f"{output}: {drawn} of {columns}")
     for note in made.notes:
-        click.echo(note)
+        click.echo(visible(note))

@@ -37,7 +37,7 @@ def command(
       discreet verify people.release --thorough
     """
     from discreet.cli.keys import public_key
-    from discreet.cli.output import print_json
+    from discreet.cli.output import print_json, visible
     from discreet.releases.verifying import verify
 
     found = verify(
@@ -46,6 +46,6 @@ def command(
     if as_json:
         print_json({"release": str(release_path), **found.to_dict()})
     else:
-        click.echo(str(found))
+        click.echo(visible(str(found)))
     if not found.ok:
         ctx.exit(CHECK_FAILED)

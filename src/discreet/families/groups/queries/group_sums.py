@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, floor
 from typing import Any, ClassVar, Self, assert_never
 
@@ -52,7 +53,8 @@ class GroupEnds:
                 f"Column {self.column} is of kind {schema.column(self.column).kind}; "
                 "only integer, number and boolean columns can be summed."
             )
-        return floor(bounds[0] * self.grid), ceil(bounds[1] * self.grid)
+        low, high = (Fraction(bound) * self.grid for bound in bounds)
+        return floor(low), ceil(high)
 
     def width(self, schema: Schema) -> int:
         low, high = self.bounds(schema)

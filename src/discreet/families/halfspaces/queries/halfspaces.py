@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from discreet.errors import BadInput
+from discreet.errors import BadBudget, BadInput
+from discreet.privacy.exact import exact
 from discreet.questions.inequality import check_numeric
 from discreet.questions.spelling import checked_weight, quoted
 from discreet.schema import Schema
@@ -49,8 +50,8 @@ class Halfspaces:
                 f"halfspaces(...) takes at most {MOST_COLUMNS} columns, not {len(columns)}."
             )
         try:
-            margin = Fraction(gamma)
-        except (ValueError, ZeroDivisionError):
+            margin = exact(gamma, name="gamma")  # not Fraction, which writes 1e999999999 out
+        except BadBudget:
             raise BadInput(f"gamma is {gamma!r}; it must be a number such as 0.3.") from None
         if not 0 < margin < 1:
             raise BadInput(f"gamma is {float(margin):g}; it must lie between 0 and 1.")

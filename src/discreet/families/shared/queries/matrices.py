@@ -20,10 +20,11 @@ MOST_PARTS = 4096
 
 
 def stored_matrix(stored: Sequence[Sequence[Any]]) -> Matrix:
-    """The matrix in a release file."""
+    """The matrix in a release file: whole numbers, none of them larger than a sensitivity is exact for."""
     rows = tuple(tuple(row) for row in stored)
-    if any(isinstance(each, bool) or not isinstance(each, int) for row in rows for each in row):
-        raise BadInput("A strategy consists of whole numbers.")
+    for each in (one for row in rows for one in row):
+        if isinstance(each, bool) or not isinstance(each, int) or abs(each) > MOST_EXACT:
+            raise BadInput("A strategy consists of whole numbers that are not too large.")
     return rows
 
 
@@ -43,7 +44,8 @@ def column_moves(array: Integers, adjacency: Adjacency) -> tuple[int, int]:
     Where there are too many parts to compare all pairs, an upper bound for change-one: no entry
     moves further than from the least to the greatest of its row, 0 included.
     """
-    largest = int(np.abs(array).max(initial=0))
+    # Not abs: of the least 64-bit integer it is negative, and would pass for a small one.
+    largest = max(int(array.max(initial=0)), -int(array.min(initial=0)))
     if largest * largest * 4 * max(1, len(array)) > MOST_EXACT:
         raise BadInput("A strategy has entries too large for its sensitivity to be exact.")
     match adjacency:

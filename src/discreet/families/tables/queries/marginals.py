@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import prod
+from math import comb, prod
 from typing import ClassVar
 
 from discreet.errors import BadInput
@@ -22,6 +22,8 @@ from discreet.schema.completed import declared_schema
 
 MOST_OF_ALL = 1 << 22
 """Cells of a table up to which it is among all tables of so many columns."""
+MOST_TABLES = 100_000
+"""Tables, or parities, of one class: a release file has no more arrays. The tables of 30 of 60 columns would fill any memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,19 @@ class Marginals:
             raise BadInput(
                 f"{self.text} asks for {self.degree} columns and the schema has {len(schema.columns)}."
             )
+        check_many(self.text, comb(len(schema.columns), self.degree))
         for columns in self.sets(schema):
             Marginal(columns).size(schema)
+
+
+def check_many(text: str, many: int) -> None:
+    """Refuse a class of more tables than can be listed, before they are."""
+    if many > MOST_TABLES:
+        counted = f"{many:,}" if many < 10**12 else "more than 10^12"
+        raise BadInput(
+            f"{text} has {counted} tables; at most {MOST_TABLES:,} are released. Ask for tables of fewer columns, or name "
+            "those that matter. Nothing was read or charged."
+        )
 
 
 def parse_marginals(arguments: list[str]) -> Marginals:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
+from math import comb
 from typing import Any, ClassVar, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
+from discreet.families.tables.queries.marginals import Marginals, check_many
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.schema import Schema, keeps_every_row
 
@@ -103,8 +105,6 @@ class Parities:
 
     @property
     def text(self) -> str:
-        from discreet.families.tables.queries.marginals import Marginals
-
         if self.splits is not None:
             listed = ", ".join('"' + each.replace('"', '""') + '"' for each in self.splits)
             return f"parities({self.degree}; {listed})"
@@ -148,6 +148,9 @@ class Parities:
             for condition in conditions:
                 cell_mask(schema, condition, columns_of(schema, [condition]))
             return
+        if self.degree is not None:
+            binary = sum(column.cells == 2 for column in schema.columns)
+            check_many(self.text[:200], comb(binary, min(self.degree, binary)))
         sets = self.sets(schema)
         if not any(sets):
             raise BadInput(f"{self.text}: the schema has no column with exactly two cells.")
