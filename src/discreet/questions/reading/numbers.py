@@ -71,6 +71,22 @@ class NumberReader(ComparisonReader, MomentReader):
         whole = Call("case", (below, up, down), "number")
         return Call(back, (whole, scale), "number") if digits else whole
 
+    def _whole_quotient(self, node: Any, depth: int) -> Expression:
+        """a // b and a DIV b of whole numbers: the quotient without its fraction."""
+        before = self.terms
+        left, right = self.read(node.this, depth), self.read(node.expression, depth)
+        self.terms += 2 * (self.terms - before)  # it is written out so often
+        for part in (left, right):
+            if part.type not in ("integer", "null"):
+                raise BadQuestion(
+                    f"// and DIV divide whole numbers, and {described(part)} is not one. Write floor(a / b)."
+                )
+        quotient = Call("/", (left, right), "number")
+        below = self._compared("<", [quotient, Constant(0, "integer")])
+        up, down = Call("ceil", (quotient,), "number"), Call("floor", (quotient,), "number")
+        whole = folded_constant(Call("case", (below, up, down), "number"))
+        return Call("cast", (whole,), "integer")
+
     def _digits(self, name: str, node: Any, depth: int) -> int | None:
         """How many digits after the point are kept; none are said in round(x)."""
         self._plain(node, "this", "decimals")
