@@ -33,7 +33,6 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import bits_of
 from discreet.schema import Schema
 
-
 MOST_KEPT = 8
 """Sets of groups whose ranges are kept."""
 
