@@ -35,6 +35,7 @@ def test_compare_leaves_out_synthetic_rows_that_have_no_cell(
     (tmp_path / "t.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
     (tmp_path / "t.toml").write_text(LEAVES_ROWS_OUT)
     words = ["release", "t.csv", "--schema", "t.toml", "--epsilon", "2", "--for", "marginals(2)"]
+    words += ["--algorithm", "marginals(2)=adaptive"]
     assert discreet(*words, "-o", "t.release").code == 0
     found = discreet("compare", "t.release", "t.csv", "--json")
     assert found.code == 0
