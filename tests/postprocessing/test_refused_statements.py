@@ -20,7 +20,7 @@ REFUSED = {
     "SELECT to_char(day, age) AS m, count(*) FROM people GROUP BY m": "pattern in quotes",
     f"SELECT to_char(day, '{'DD' * 30}') AS m, count(*) FROM people GROUP BY m": "40 letters",
     "SELECT extract(epoch FROM day) AS m, count(*) FROM people GROUP BY m": "isoyear, decade, century",
-    "SELECT time_bucket(INTERVAL '15 minutes', day) AS m, count(*) FROM people GROUP BY m": "date_trunc.*/ 15",
+    "SELECT time_bucket(INTERVAL '15 minutes', day) AS m, count(*) FROM people GROUP BY m": "extract.hour FROM d.*/ 15",
     "SELECT count(*) FROM people WHERE day::time < '06:00'": "extract.hour FROM d",
     "SELECT count(*) FROM people WHERE 1.5 // age = 1": "floor.a / b",
     "SELECT left(town, score) AS t, count(*) FROM people GROUP BY t": "one column of kind category",

@@ -147,7 +147,7 @@ class MomentReader(TreeReader):
         if unit not in TRUNCATED or len(inside) != 2:
             raise BadQuestion(
                 f"time_bucket(INTERVAL '1 day', d) takes a length of one {', '.join(TRUNCATED)}. For quarters of an hour, group "
-                "by date_trunc('hour', d) and floor(extract(minute FROM d) / 15)."
+                "by extract(hour FROM d) and floor(extract(minute FROM d) / 15)."
             )
         value = self._moment("time_bucket", inside[1], depth)
         return Call("date_trunc", (Constant(unit, "text"), value), value.type)

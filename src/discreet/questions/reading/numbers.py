@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import bare
-from discreet.questions.expressions import NUMERIC, Call, Constant, Expression
+from discreet.questions.expressions import NUMERIC, TEMPORAL, Call, Constant, Expression
 from discreet.questions.literals import described, folded_constant
 from discreet.questions.reading.comparisons import ComparisonReader
 from discreet.questions.reading.moments import MomentReader
@@ -35,7 +35,9 @@ class NumberReader(ComparisonReader, MomentReader):
             return Call(name, (left, right), "integer")
         for part in (left, right):
             if part.type not in (*NUMERIC, "null"):
-                raise BadQuestion(f"{name} takes numbers, and {described(part)} is not one.")
+                days = " The days between two are datediff('day', first, last)."
+                hint = days if name == "-" and part.type in TEMPORAL else ""
+                raise BadQuestion(f"{name} takes numbers, and {described(part)} is not one.{hint}")
         whole = types == ("integer", "integer") and name != "/"
         return Call(name, (left, right), "integer" if whole else "number")
 
