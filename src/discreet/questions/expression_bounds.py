@@ -139,9 +139,7 @@ def _converted(expression: Call, schema: Schema) -> Ends:
     if inside.type == "boolean":
         return Fraction(0), Fraction(1)
     if inside.type not in (*NUMERIC, "datetime"):
-        raise BadQuestion(
-            f"A {inside.type} that is cast has no bounds here; write CASE x WHEN ... THEN ... END."
-        )
+        raise BadQuestion(f"A {inside.type} that is cast has no bounds; use CASE x WHEN ... END.")
     low, high = expression_bounds(inside, schema)
     size = MICROSECONDS_PER_DAY if inside.type == "datetime" else 1
     if expression.type in ("integer", "date"):
