@@ -90,3 +90,22 @@ def test_no_question_at_all_is_an_error(
     monkeypatch.setattr("sys.stdin", io.StringIO(" ;\n"))
     refused = discreet("ask", "t.release", "-")
     assert refused.code == 2 and "No question" in refused.err and not refused.out
+
+
+def test_a_plan_says_that_a_table_of_different_rows_answers_no_smaller_question(
+    discreet: Callable[..., Done], tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n" + "1,2,true\n0,,false\n" * 50)
+    (tmp_path / "t.toml").write_text(LEAVES_ROWS_OUT)
+    budget = ["--epsilon", "1", "--for", "marginals(a, b)"]
+    warned = discreet("plan", "t.toml", *budget)
+    assert warned.code == 0 and "Rows without a cell in b" in warned.err + warned.out
+    quiet = discreet("plan", "t.toml", "--epsilon", "1", "--for", "marginals(a, c)")
+    assert "without a cell" not in quiet.err + quiet.out
+    release = ["release", "t.csv", "--schema", "t.toml", *budget, "-o"]
+    asked = "SELECT a, count(*) FROM t GROUP BY a"
+    assert "Rows without a cell in b" in discreet(*release, "direct.release").err
+    assert discreet("ask", "direct.release", asked).code == 2
+    advised = ["--algorithm", "marginals(a, b)=residuals"]
+    assert discreet(*release, "advised.release", *advised).code == 0
+    assert discreet("ask", "advised.release", asked).code == 0

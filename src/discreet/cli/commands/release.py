@@ -129,7 +129,9 @@ def command(
                 "signed_by": signed_by,
                 "warnings": guidance(made.budget, people=schema.people),
                 "remarks": [
-                    each for part in made.parts for each in remarks(part.query_class, schema)
+                    each
+                    for part in made.parts
+                    for each in remarks(part.query_class, schema, part.algorithm)
                 ],
                 "left_out": [
                     text for part in made.parts if (text := left_out_note(part.query_class, schema))
@@ -169,7 +171,7 @@ def command(
     for warning in guidance(made.budget, people=schema.people):
         say(warning)
     for part in made.parts:
-        for remark in remarks(part.query_class, schema):
+        for remark in remarks(part.query_class, schema, part.algorithm):
             say(remark)
     for text in sorted(drowned(made)):
         say(
