@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, NotAnswerable
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -214,6 +214,26 @@ def test_a_count_of_the_identifier_is_the_number_of_rows() -> None:
 def test_what_sqlglot_cannot_spell_does_not_reach_the_screen(
     reader: ReleaseReader, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(BadQuestion, match="strftime"):
-        reader.ask("SELECT to_char(born, 'YYYY-MM') AS m, count(*) FROM people GROUP BY m")
+    with pytest.raises(BadQuestion, match="to_char"):
+        reader.ask("SELECT to_char(born, 'YYYY-WW') AS m, count(*) FROM people GROUP BY m")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_refused_quantile_names_a_class_that_answers_it(
+    by_group: dict[str, ReleaseReader],
+) -> None:
+    with pytest.raises(NotAnswerable, match=r"marginals\(age, sex\) or quantiles\(age by sex\)"):
+        by_group["means"].ask("SELECT sex, median(age) FROM t GROUP BY sex")
+    with pytest.raises(NotAnswerable, match=r"needed intervals\(age\),"):
+        by_group["means"].ask("SELECT median(age) FROM t")
+    assert len(by_group["quantiles"].ask("SELECT sex, median(age) FROM t GROUP BY sex")) == 4
+
+
+def test_a_note_says_where_undeclared_values_are_among_computed_groups() -> None:
+    reader = ReleaseReader(release_of_tables(people(), [("kids", "sex", "owns")], ROWS))
+    found = reader.ask("SELECT lower(sex) AS s, count(*) FROM people GROUP BY s")
+    assert any("whichever group of s they belong to" in note for note in found.notes) == (
+        "(other)" in [row.group["s"] for row in found]
+    )
+    plain = reader.ask("SELECT sex, count(*) FROM people GROUP BY sex")
+    assert not any("whichever" in note for note in plain.notes)

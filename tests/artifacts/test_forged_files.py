@@ -13,7 +13,7 @@ import pytest
 from discreet.answering import new_signing_key, sign_release, verify_costs
 from discreet.artifacts.files import read_members, read_release, write_members, write_release
 from discreet.errors import BadInput, BadRelease
-from discreet.families.predicates.queries.strategy import column_moves
+from discreet.families.shared.queries.matrices import column_moves
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class

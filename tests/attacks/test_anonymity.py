@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from discreet.attacks.generalised import covers
 from discreet.cli.application import application
 from discreet.cli.failures import run
-from discreet.custodian.disclosure.anonymity import anonymity, distance
+from discreet.custodian.disclosure import anonymity as anonymity_module
+from discreet.custodian.disclosure.anonymity import anonymity, furthest
 from discreet.custodian.disclosure.mondrian import anonymised, lost_detail, suppressed
 from discreet.custodian.disclosure.scorecard import TECHNIQUES
 from discreet.custodian.disclosure.swapping import minimised, swapped
@@ -57,7 +59,7 @@ def test_diversity_and_closeness_agree_with_counting_by_hand():
     assert (found.k, found.l, found.homogeneous) == (2, 1, 0.5)
     assert found.t == pytest.approx(0.25)
     # Along an order, mass moves step by step: from {1, 2, 3} to {3} it is 1/3 + 2/3 over 2 steps.
-    assert distance(["3"], ["1", "2", "3"]) == pytest.approx(0.5)
+    assert furthest([["3"]], ["1", "2", "3"]) == pytest.approx(0.5)
 
 
 def test_swapping_keeps_every_count_of_the_swapped_columns():
@@ -107,3 +109,17 @@ def test_the_commands_say_that_they_are_not_private(tmp_path: Path, monkeypatch,
         assert ran(f"anonymity make t.csv --on sex --k 2 --method {method} -o {method}.csv") == 0
     assert ran("anonymity utility t.csv --on age --ks two") == 2
     assert ran("anonymity scorecard") == 0
+
+
+def test_many_classes_are_checked_in_one_pass_over_the_table(monkeypatch):
+    passes = []
+
+    class Counted(Counter):
+        def __init__(self, values):
+            passes.append(len(values))
+            super().__init__(values)
+
+    monkeypatch.setattr(anonymity_module, "Counter", Counted)
+    table = {"id": [str(place) for place in range(200)], "sick": ["yes", "no"] * 100}
+    assert anonymity(table, ["id"], "sick").t == pytest.approx(0.5)
+    assert sum(passes) == 2 * 200

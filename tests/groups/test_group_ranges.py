@@ -11,6 +11,7 @@ from scipy.stats import binom
 import discreet as dc
 from discreet.answering.regions.region import Region
 from discreet.errors import BadRelease
+from discreet.families.groups.answer import noisy_ranges as noisy_ranges_module
 from discreet.families.groups.answer.noisy_ranges import noisy_ranges
 from discreet.families.groups.answer.range_bounds import group_range_bound, noise_bound
 from discreet.families.groups.answer.range_source import GroupRangeSource
@@ -215,3 +216,20 @@ def test_the_pooled_coverage_of_ranges_is_between_945_and_970(way, budget):
     probability below 2e-6."""
     held, many = covered(way, budget, 7000)
     assert 0.943 <= held / many <= 0.97, held / many
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_groups_of_a_computed_key_share_one_fit(way, monkeypatch):
+    fits = []
+    for name in ("smoothed", "smoothed_cells"):
+        real = getattr(noisy_ranges_module, name)
+        monkeypatch.setattr(
+            noisy_ranges_module, name, lambda *given, real=real: fits.append(1) or real(*given)
+        )
+    source = source_of(way, noisy=False, by="sex")
+    for first in range(20):
+        found = source.read_one(Region(between(first, first + 1)), 0.95)
+        assert (found.lower[0] + found.upper[0]) / 2 == pytest.approx(rows_in(first, first + 1))
+    assert len(fits) == 1
+    source.read_one(Region(between(3, 4, MEN)), 0.95)
+    assert len(fits) == 2

@@ -88,6 +88,21 @@ def test_every_line_is_one_report_whatever_it_holds(folder):
         assert len((folder / f"r{number}.csv").read_text().splitlines()) == 12, line[:9]
 
 
+def test_answers_between_semicolons_and_from_windows_are_read(folder, capsys):
+    """A chance of 2e-7 to fail: with epsilon 20 one of a hundred answers is turned."""
+    ran("local plan --values größer,kleiner --name größe --epsilon 20 --people 100 -o q.json")
+    lines = "größe; x\n" + "größer; 1\n" * 60 + "kleiner; 2\n" * 40
+    (folder / "a.csv").write_bytes(lines.encode("cp1252"))
+    assert ran("local perturb a.csv --question q.json -o r.csv") == 2
+    assert "--delimiter" in capsys.readouterr().err
+    assert (
+        ran("local perturb a.csv --question q.json -o r.csv --delimiter ; --encoding cp1252") == 0
+    )
+    capsys.readouterr()
+    assert ran("local estimate r.csv --question q.json --json") == 0
+    assert '"größer"' in (said := capsys.readouterr().out) and "0.6" in said
+
+
 def test_no_answer_of_a_parquet_file_stops_the_others(folder):
     days = pa.array([0, 2**31 - 1], pa.int32()).view(pa.date32())
     pq.write_table(pa.table({"smoker": days}), folder / "a.parquet")

@@ -50,3 +50,14 @@ def test_compare_says_first_and_last_that_it_is_not_private(files):
     found = json.loads(CliRunner().invoke(application, [*words, "--json"]).output)
     assert found["banner"].startswith("NOT PRIVATE") and len(found["tables"]) == 10
     assert all(each["private"] is False for each in found["tables"])
+
+
+def test_files_are_named_in_json_too(files, tmp_path):
+    release = str(files / "people.release")
+    words = ["synthesize", release, "-o", str(tmp_path / "s.csv"), "--rows", "50", "--json"]
+    found = json.loads(CliRunner().invoke(application, words).stdout)
+    assert found["rows"] == 50 and found["output"] == str(tmp_path / "s.csv")
+    assert found["columns"] == ["age", "sex", "born", "pay", "member"]
+    page = str(tmp_path / "page.html")
+    done = CliRunner().invoke(application, ["report", release, "-o", page, "--json"])
+    assert json.loads(done.stdout) == {"output": page}

@@ -82,6 +82,21 @@ ALIKE = {
     "SELECT count(*) FROM people WHERE truncate(age * 5, -1) = 30": "SELECT count(*) FROM people WHERE "
     "trunc(age * 5, -1) = 30",
     "SELECT count(*) FROM (people) AS p WHERE p.age > 3": "SELECT count(*) FROM people WHERE age > 3",
+    "SELECT to_char(day, 'YYYY-MM') AS x, count(*) FROM people GROUP BY x": "SELECT strftime(day, '%Y-%m') AS x, "
+    "count(*) FROM people GROUP BY x",
+    "SELECT to_char(day, 'FMDay, DD. Mon \"Q\"') AS x, count(*) FROM people GROUP BY x": "SELECT "
+    "strftime(day, '%A, %d. %b Q') AS x, count(*) FROM people GROUP BY x",
+    "SELECT to_char(day, 'YYYY\"-Q\"Q') AS x, count(*) FROM people GROUP BY x": "SELECT "
+    "year(day) || '-Q' || quarter(day) AS x, count(*) FROM people GROUP BY x",
+    "SELECT count(*) FROM people WHERE date_diff(day, DATE '2020-01-05', DAY) > 3": "SELECT count(*) FROM people "
+    "WHERE day - DATE '2020-01-05' > 3",
+    "SELECT count(*) FROM people WHERE datediff(day, '2020-01-05') > 3": "SELECT count(*) FROM people "
+    "WHERE day - DATE '2020-01-05' > 3",
+    "SELECT datediff(month, DATE '2019-01-05', people.day) AS x, count(*) FROM people GROUP BY x": "SELECT "
+    "datediff('month', DATE '2019-01-05', day) AS x, count(*) FROM people GROUP BY x",
+    "SELECT time_bucket('1 month', day) AS x, count(*) FROM people GROUP BY x": "SELECT date_trunc('month', day) AS x, "
+    "count(*) FROM people GROUP BY x",
+    "SELECT count(*) FROM people WHERE age DIV 3 = 1": "SELECT count(*) FROM people WHERE age BETWEEN 3 AND 5",
     "SELECT sum(power(score, 2)) FROM people": "SELECT sum(score * score) FROM people",
     "SELECT sum(log(10, age + 1)) FROM people": "SELECT sum(log(age + 1)) FROM people",
 }

@@ -41,7 +41,12 @@ from discreet.questions.keys import (
     key_name,
     key_value,
 )
-from discreet.questions.notes import beyond_bounds, divided_cells, undeclared_values
+from discreet.questions.notes import (
+    beyond_bounds,
+    divided_cells,
+    undeclared_values,
+    unsettled_groups,
+)
 from discreet.questions.question import Question
 from discreet.schema import Schema
 
@@ -206,6 +211,7 @@ class Asking:
             )
         if any(column.covers is Covers.NOISE_AND_CELLS for column in columns):
             notes |= dict.fromkeys(divided_cells(question.condition, keys, schema))
+        notes |= dict.fromkeys(unsettled_groups(keys))
         notes |= dict.fromkeys(counted_rows_note(schema))
         return Answers(
             groups=tuple(map(key_name, keys)),

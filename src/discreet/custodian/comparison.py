@@ -83,8 +83,11 @@ def compare(
         flat = truth.reshape(-1).astype(np.float64)
         # Where another part than the table answers, it may know the groups of values only.
         asked = flat[np.ravel_multi_index(tuple(answers.codes.T), truth.shape)]
-        drawn = tuple(rows.codes[:, rows.names.index(name)].astype(np.int64) for name in columns)
-        made = np.bincount(np.ravel_multi_index(drawn, truth.shape), minlength=truth.size)
+        places = [rows.names.index(name) for name in columns]
+        drawn = rows.codes[:, places].astype(np.int64)
+        # A synthetic row may have no value in a column that leaves rows out: then the table has no cell for it.
+        drawn = drawn[np.all(drawn < truth.shape, axis=1)]
+        made = np.bincount(np.ravel_multi_index(tuple(drawn.T), truth.shape), minlength=truth.size)
         found.append(
             TableComparison(
                 columns=columns,

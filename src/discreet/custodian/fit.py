@@ -24,6 +24,25 @@ MANY = 0.5
 """From this share of the rows on, a misfit is most likely a mistake in the schema."""
 
 
+_NUMBERS = (
+    "Numbers are written with a point and no sign between thousands: 1234.5, and neither 1234,5 nor "
+    "1,234.5. Write them so before you publish."
+)
+_DATES = "Dates are written 2020-01-31, and moments 2020-01-31T10:00 or with a blank for the T."
+_SPELLED = {
+    "boolean": (
+        "Truth values are written true/false, yes/no or 1/0. If the column has other words, declare "
+        'kind = "category" with these words as its values.'
+    ),
+    "integer": _NUMBERS,
+    "number": _NUMBERS,
+    "date": _DATES,
+    "datetime": _DATES,
+}
+"""How values are written in a text, by the kind of their column."""
+_EXACT = 'Texts are compared letter by letter: "1.0" is not "1", and "a" is neither "A" nor "a ".'
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnFit:
     """How one column fits."""
@@ -45,14 +64,10 @@ class ColumnFit:
             found = (
                 f"{self.nulls:,} of {self.rows:,} rows are null: do the values read as {self.kind}?"
             )
-            if self.kind != "boolean":
-                return found
-            return (
-                f"{found} Truth values are written true/false, yes/no or 1/0. If the column has other words, "
-                'declare kind = "category" with these words as its values.'
-            )
+            return f"{found} {_SPELLED.get(self.kind, '')}".rstrip()
         if self.rows and self.outside >= MANY * self.rows:
-            return f"{self.outside:,} of {self.rows:,} rows are outside of what is declared."
+            found = f"{self.outside:,} of {self.rows:,} rows are outside of what is declared."
+            return f"{found} {_EXACT}" if self.kind == "category" else found
         return ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -135,8 +135,8 @@ def refuse_row_as_header(names: Sequence[str]) -> None:
     plain = [name.strip(WHITESPACE) for name in names]
     if any(UNDECODED & set(name) for name in plain):
         raise BadSource(
-            "The first line is not UTF-8 text, so it is not shown. Save the file as UTF-8, or write the "
-            "schema by hand, with the file's `encoding` under [csv]."
+            "The first line is not UTF-8 text, so it is not shown. Say how the file is written, as in "
+            "--encoding cp1252 for one from Windows, or save it as UTF-8."
         )
     if any(re.search(r"[;|\t]", name) for name in plain):
         raise BadSource(

@@ -96,8 +96,8 @@ def _files(text: str) -> Source:
     for one in found:
         if not Path(one).is_file():  # looking at its first line would use rows up before the charge
             raise BadSource(
-                f"{one!r} is a pipe or a device, which can be read only once. Nothing was read. Write its "
-                "rows to a file first, and give the path."
+                f"{one!r} is a pipe, a device or a link to nothing. Nothing was read. A pipe can be read only once: "
+                "write its rows to a file first, and give the path."
             )
     formats = {format_ or _format_of(one) for one in found}
     if len(formats) > 1:

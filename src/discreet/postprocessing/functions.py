@@ -286,7 +286,7 @@ FUNCTIONS: dict[str, Work] = {
     "*": _of_two(arithmetic.multiply),
     "/": _of_two(arithmetic.divide),
     "//": lambda arguments, levels: increasing(
-        numbers_of(_of_two(arithmetic.divide)(arguments, levels), levels), np.floor
+        numbers_of(_of_two(arithmetic.divide)(arguments, levels), levels), np.trunc
     ),
     "%": _of_two(arithmetic.remainder),
     "power": _of_two(arithmetic.power),

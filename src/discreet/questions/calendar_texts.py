@@ -1,10 +1,12 @@
-"""Dates written as texts: `strftime(d, '%Y-%m')`, `dayname(d)`, `monthname(d)`.
+"""Dates written as texts: `strftime(d, '%Y-%m')`, `to_char(d, 'YYYY-MM')`, `dayname(d)`, `monthname(d)`.
 
 Each becomes an expression of a date's parts, which every engine computes already. So no engine's own
 names of days and months, nor its language, has a say in an answer.
 """
 
 from __future__ import annotations
+
+import re
 
 from discreet.errors import BadQuestion
 from discreet.questions.expressions import Call, Constant, Expression, Type
@@ -45,11 +47,39 @@ def formatted(pattern: str, moment: Expression) -> Expression:
     return pieces[0] if len(pieces) == 1 else _call("concat", tuple(pieces), "text")
 
 
+_LETTERS = {
+    "YYYY": "Y", "MM": "m", "DD": "d", "HH24": "H", "MI": "M", "SS": "S", "FMMonth": "B", "Month": "B", "Mon": "b",
+    "FMDay": "A", "Day": "A", "Dy": "a", "Q": "q",
+}  # fmt: skip
+"""The patterns of `to_char`, by the letters of `strftime`. A name is not filled up with blanks."""
+_IN_PATTERNS = re.compile(rf'"([^"]*)"|({"|".join(_LETTERS)})|([^A-Za-z"]+)|(.)', re.DOTALL)
+
+
+def formatted_by_letters(pattern: str, moment: Expression) -> Expression:
+    """A date or time in a pattern of `to_char`."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise BadQuestion(f"to_char() takes a pattern of at most {LONGEST_PATTERN} letters.")
+    pieces: list[Expression] = []
+    for quoted, letters, signs, unknown in _IN_PATTERNS.findall(pattern):
+        if unknown:
+            raise BadQuestion(
+                f"to_char() takes a date and a pattern in quotes of {', '.join(_LETTERS)}, such as 'YYYY-MM'."
+            )
+        pieces.append(
+            _piece(_LETTERS[letters], moment) if letters else Constant(quoted + signs, "text")
+        )
+    if all(isinstance(each, Constant) for each in pieces) and not isinstance(moment, Constant):
+        raise BadQuestion("to_char() takes a pattern with a part of the date, such as 'YYYY-MM'.")
+    return pieces[0] if len(pieces) == 1 else _call("concat", tuple(pieces), "text")
+
+
 def _piece(letter: str, moment: Expression) -> Expression:
     if letter == "%":
         return Constant("%", "text")
     if letter == "Y":
         return _text(_part("year", moment))
+    if letter == "q":
+        return _text(_part("quarter", moment))
     if letter in ("A", "a"):
         return day_name(moment, SHORT if letter == "a" else None)
     if letter in ("B", "b"):

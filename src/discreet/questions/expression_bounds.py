@@ -129,21 +129,21 @@ def _is_never_null(expression: Expression) -> bool:
         return False
     if expression.name == "case":
         return all(map(_is_never_null, (*expression.arguments[1::2], expression.arguments[-1])))
-    if expression.name in ("coalesce", "least", "greatest"):
-        return any(map(_is_never_null, expression.arguments))
-    return False
+    is_first = expression.name in ("coalesce", "least", "greatest")
+    return is_first and any(map(_is_never_null, expression.arguments))
 
 
 def _converted(expression: Call, schema: Schema) -> Ends:
-    """To an integer, the nearest one; a truth value is 1 or 0."""
+    """To an integer, the nearest one; a truth value is 1 or 0; a moment to the days around it."""
     (inside,) = expression.arguments
     if inside.type == "boolean":
         return Fraction(0), Fraction(1)
-    if inside.type not in NUMERIC:
-        raise BadQuestion(f"The schema gives no bounds for a {inside.type} that is cast.")
+    if inside.type not in (*NUMERIC, "datetime"):
+        raise BadQuestion(f"A {inside.type} that is cast has no bounds; use CASE x WHEN ... END.")
     low, high = expression_bounds(inside, schema)
-    if expression.type == "integer":
-        return Fraction(floor(low)), Fraction(ceil(high))
+    size = MICROSECONDS_PER_DAY if inside.type == "datetime" else 1
+    if expression.type in ("integer", "date"):
+        return Fraction(floor(low / size)), Fraction(ceil(high / size))
     return low, high
 
 

@@ -17,6 +17,7 @@ from discreet.questions.conditions import atoms, normal_form, simple_of
 from discreet.questions.expressions import Call, ColumnValue, Constant, Expression, columns_of
 from discreet.questions.keys import ComputedKey, Key
 from discreet.schema import OrderedColumn, Schema
+from discreet.schema.columns.column import OTHER_LABEL
 from discreet.schema.columns.named import CategoryColumn
 
 MOST_NOTED = 3
@@ -50,6 +51,16 @@ def _undeclared(compared: Iterable[tuple[str, object]], schema: Schema) -> tuple
         if len(notes) == MOST_NOTED:
             break
     return tuple(notes)
+
+
+def unsettled_groups(keys: Sequence[Key]) -> tuple[str, ...]:
+    """A note for each computed key that undeclared values have no known group of."""
+    return tuple(
+        f"Rows with an undeclared value of {', '.join(key.bins.columns)} are in the group {OTHER_LABEL}, whichever group "
+        f"of {key.name} they belong to."
+        for key in keys
+        if isinstance(key, ComputedKey) and key.other is not None
+    )
 
 
 _FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}

@@ -43,9 +43,23 @@ def _padded(text: str, many: int, fill: str, *, is_left: bool) -> str:
     return (rest + text if is_left else text + rest)[: max(many, 0)]
 
 
+def _substr(text: str, start: int, length: int) -> str:
+    if start < 1 or length < 0:
+        raise BadQuestion(
+            "substr(text, start, length) takes whole numbers: a start from 1 and a length from 0. Letters at the end are "
+            "right(text, n)."
+        )
+    return text[start - 1 : start - 1 + length]
+
+
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[type, ...], Type]] = {
     "split_part": (_split, (str, int), "text"),
+    "left": (lambda text, many: text[:many], (int,), "text"),
     "right": (_right, (int,), "text"),
+    "substr": (_substr, (int, int), "text"),
+    "trim": (lambda text, signs: text.strip(signs) if signs else text, (str,), "text"),
+    "ltrim": (lambda text, signs: text.lstrip(signs) if signs else text, (str,), "text"),
+    "rtrim": (lambda text, signs: text.rstrip(signs) if signs else text, (str,), "text"),
     "replace": (lambda text, old, new: text.replace(old, new) if old else text, (str, str), "text"),
     "reverse": (lambda text: text[::-1], (), "text"),
     "lpad": (lambda text, n, fill: _padded(text, n, fill, is_left=True), (int, str), "text"),
@@ -61,11 +75,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[type, ...], Type]] = {
 def of_declared_values(
     name: str, value: Expression, more: Sequence[Expression], schema: Schema
 ) -> Expression:
-    """A function of a text, and of literals, as cases of the values that the text's column declares."""
+    """A function of a text, and of literals or what follows from it, as cases of the values that its column declares."""
     function, wanted, type_ = FUNCTIONS[name]
-    given = [each.value if isinstance(each, Constant) else None for each in more]
-    if len(given) != len(wanted) or any(
-        type(one) is not kind for one, kind in zip(given, wanted, strict=True)
+    if len(more) != len(wanted) or any(
+        each.type != ("text" if kind is str else "integer")
+        for each, kind in zip(more, wanted, strict=True)
     ):
         spelled = {str: "a text", int: "a whole number"}
         needs = ", ".join(["a column of texts", *(spelled[kind] for kind in wanted)])
@@ -73,15 +87,18 @@ def of_declared_values(
     if value.type not in ("text", "null"):
         raise BadQuestion(f"{name}() takes a text, and what stands there is none.")
 
-    def result(text: object) -> Constant:
-        found = None if text is None else function(text, *given)
+    def result(parts: Sequence[Expression]) -> Constant:
+        given = [each.value for each in parts if isinstance(each, Constant)]
+        assert len(given) == len(parts)
+        found = None if None in given else function(*given)
         if isinstance(found, str) and len(found) > LONGEST_RESULT:
             raise BadQuestion(f"{name}() makes a text of more than {LONGEST_RESULT:,} letters.")
         return Constant(found, "null" if found is None else type_)
 
-    if isinstance(value, Constant):
-        return result(value.value)
-    names = set(columns_of(value))
+    parts = (value, *more)
+    names = {each for part in parts for each in columns_of(part)}
+    if not names:
+        return result(parts)
     column = schema.column(names.pop()) if len(names) == 1 else None
     if not isinstance(column, CategoryColumn) or not column.values:
         raise BadQuestion(
@@ -95,9 +112,8 @@ def of_declared_values(
     found: dict[Constant, list[Constant]] = {}
     for each in column.values:
         text = Constant(each, "text")
-        made = _substituted(value, text)
-        assert isinstance(made, Constant)
-        found.setdefault(result(made.value), []).append(text)
+        made = result([_substituted(part, text) for part in parts])
+        found.setdefault(made, []).append(text)
     own = ColumnValue(column.name, "text")
     cases: list[Expression] = []
     for made, texts in found.items():

@@ -254,7 +254,7 @@ def _class_plan(
             "A larger budget is needed, or fewer or coarser columns."
         )
         error = replace(error, note=f"{error.note} {drowned}".strip())
-    said = " ".join(remarks(part.query_class, schema))
+    said = " ".join(remarks(part.query_class, schema, part.algorithm))
     error = replace(error, note=f"{error.note} {said}".strip())
     return ClassPlan(
         query_class=part.query_class.text,

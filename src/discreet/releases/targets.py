@@ -181,7 +181,8 @@ def least_rows(part: Prepared, target: TargetError) -> int:
     if not high:
         raise BadInput(
             f"No number of rows meets the target for {target.text}: its absolute error does not depend on "
-            "them, or the budget is too small. Solve for epsilon instead."
+            "them, or the budget is too small. Leave the budget out, to find the epsilon that "
+            "it needs."
         )
     while high - low > 1:
         middle = (low + high) // 2

@@ -73,8 +73,9 @@ adjacency = "add-remove"  # or "change-one", where the number of rows is public
 # trim = true  # drop spaces around fields
 # null_strings = ["", "NA"]
 
-# [derived]  # a column that is a function of another costs nothing, such as the hour of a moment
-# hour = "extract(hour FROM started_at)"  # and declare it as a column: [columns.hour]
+# [derived]  # a column of the table that is a function of another one costs nothing, such as the hour of a moment
+# hour = "extract(hour FROM started_at)"  # declare it as a column too: [columns.hour]; a table without it needs
+#                                         # nothing here: questions can GROUP BY extract(hour FROM started_at)
 
 # Any column: nulls have a group of their own (nulls = "cell", the default), or such rows are in
 # no count of the column (nulls = "exclude"). Undeclared values of a category share the group

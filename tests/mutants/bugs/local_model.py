@@ -112,7 +112,7 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         name="an-answer-takes-others-with-it",
         trap=40,
         file="src/discreet/cli/commands/disclosure/local.py",
-        old="        columns = columns_of_lines(table, wanted)\n",
+        old="        columns = columns_of_lines(table, wanted, csv)\n",
         new="        columns = read_columns(table, wanted=wanted)\n",
         tests=(f"{COMMANDS}::test_every_line_is_one_report_whatever_it_holds",),
     ),

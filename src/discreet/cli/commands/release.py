@@ -141,7 +141,11 @@ def _as_data(made: Release, output: Path, signed_by: str | None) -> dict[str, An
         "accounting": made.accounting.value,
         "signed_by": signed_by,
         "warnings": guidance(made.budget, people=schema.people),
-        "remarks": [each for part in made.parts for each in remarks(part.query_class, schema)],
+        "remarks": [
+            each
+            for part in made.parts
+            for each in remarks(part.query_class, schema, part.algorithm)
+        ],
         "left_out": [
             text for part in made.parts if (text := left_out_note(part.query_class, schema))
         ],
@@ -189,7 +193,7 @@ def _print(made: Release, output: Path) -> None:
     for warning in guidance(made.budget, people=schema.people):
         say(warning)
     for part in made.parts:
-        for remark in remarks(part.query_class, schema):
+        for remark in remarks(part.query_class, schema, part.algorithm):
             say(remark)
     for text in sorted(drowned(made)):
         say(

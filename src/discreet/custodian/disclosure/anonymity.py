@@ -61,21 +61,26 @@ def anonymity(table: Table, columns: Sequence[str], sensitive: str | None = None
         len(classes),
         smallest,
         min(len(set(each)) for each in told),
-        max(distance(each, values) for each in told),
+        furthest(told, values),
         alone / rows,
     )
 
 
-def distance(some: Sequence[str], all_: Sequence[str]) -> float:
-    """Between two lists of values: along the order of numbers, else in total variation."""
-    one, other = Counter(some), Counter(all_)
-    numbers = _numbers(other)
-    if numbers is None:
-        return sum(abs(one[v] / len(some) - other[v] / len(all_)) for v in other) / 2
+def furthest(told: Sequence[Sequence[str]], all_: Sequence[str]) -> float:
+    """How far the values of a class are from all of them, at most: along the order of numbers, else in total variation."""
+    whole = Counter(all_)
+    numbers = _numbers(whole)
+    order = None if numbers is None else sorted(numbers, key=lambda value: numbers[value])
+    return max(_distance(Counter(each), whole, order) for each in told)
+
+
+def _distance(some: Counter[str], whole: Counter[str], order: Sequence[str] | None) -> float:
+    few, all_ = some.total(), whole.total()
+    if order is None:
+        return sum(abs(some[v] / few - whole[v] / all_) for v in whole) / 2
     moved, total = 0.0, 0.0
-    order = sorted(numbers, key=lambda value: numbers[value])
     for value in order[:-1]:
-        moved += one[value] / len(some) - other[value] / len(all_)
+        moved += some[value] / few - whole[value] / all_
         total += abs(moved)
     return total / max(len(order) - 1, 1)
 

@@ -17,15 +17,14 @@ from discreet.schema.csv_options import CsvOptions
 _BLOCK = 1 << 20
 
 
-def columns_of_lines(path: str, wanted: Sequence[str]) -> dict[str, list[str]]:
+def columns_of_lines(path: str, wanted: Sequence[str], csv: CsvOptions) -> dict[str, list[str]]:
     """Some columns as texts, without the space around them; of a line that has no such field, an empty one."""
-    csv = CsvOptions(trim=True)
     names = header_names(path, csv)
     for name in wanted:
         if names.count(name) != 1:
             raise BadSource(
                 f"The first line of {path!r} does not name a column {name!r}, or does so twice. It is not shown, because it "
-                "may be somebody's answer. Nothing was reported. Write the columns' names there."
+                "may be somebody's answer. Nothing was reported. Write the columns' names there; also check --delimiter."
             )
     rules = LineRules(csv, len(names))
     try:

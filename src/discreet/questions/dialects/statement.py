@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
-from discreet.questions.expressions import Constant, Expression
+from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
@@ -47,6 +47,11 @@ class HasName(Protocol):
 
 
 Named = TypeVar("Named", bound=HasName)
+
+
+UNITS_OF_TIME = frozenset(
+    (*TRUNCATED, *(f"{each}s" for each in TRUNCATED), "millisecond", "microsecond")
+)
 
 
 def parsed(text: str, *, shape: str) -> Any:
@@ -87,13 +92,30 @@ def parsed(text: str, *, shape: str) -> Any:
         ) from None
     except errors.SqlglotError:
         raise BadQuestion(f"The SQL is not understood. {shape}") from None
+    _name_units(statement)
     return statement if top is None else statement.limit(top, copy=False)
+
+
+def _name_units(statement: Any) -> None:
+    """In datediff('day', a, b) the parser takes b for the unit, and in datediff(day, a, b) day for a column."""
+    from sqlglot import exp
+
+    for node in statement.find_all(exp.DateDiff):
+        first, last = node.this, node.args.get("unit")
+        is_name = type(last) is exp.Var
+        if type(first) is exp.Column and first.name.lower() in UNITS_OF_TIME:
+            if last is None or (is_name and last.name.lower() in UNITS_OF_TIME):
+                continue  # a column has the name of a unit
+            node.set("this", exp.Literal.string(first.name))
+            first = node.this
+        if type(first) is exp.Literal and first.name.lower() in UNITS_OF_TIME and is_name:
+            node.set("unit", exp.column(last.name))
 
 
 @cache
 def _dialect() -> Any:
-    """Plain SQL, in which names may also stand in backticks, as MySQL, BigQuery and Spark write them."""
-    from sqlglot import Dialect, tokens
+    """Plain SQL, with names in backticks too, as in MySQL, BigQuery and Spark, and DuckDB's and Python's `//`."""
+    from sqlglot import Dialect, TokenType, tokens
 
     # What sqlglot says of spellings that it cannot write is no sentence of ours: keep it off the screen.
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -101,6 +123,10 @@ def _dialect() -> Any:
     class AnyQuotes(Dialect):
         class Tokenizer(tokens.Tokenizer):
             IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
+            KEYWORDS: ClassVar[dict[str, TokenType]] = {
+                **tokens.Tokenizer.KEYWORDS,
+                "//": TokenType.DIV,
+            }
 
     return AnyQuotes()
 

@@ -14,6 +14,7 @@ from discreet.questions.expressions import DATE_PARTS, NUMERIC, Call, Constant, 
 from discreet.questions.literals import negated, text_of
 from discreet.questions.reading.choices import ChoiceReader
 from discreet.questions.reading.comparisons import COMPARISONS
+from discreet.questions.reading.moments import FROM_YEARS
 from discreet.questions.reading.numbers import ARITHMETIC, NumberReader
 from discreet.questions.reading.texts import TextReader
 from discreet.questions.reading.walk import Reader
@@ -66,6 +67,7 @@ class ExpressionReader(NumberReader, TextReader, ChoiceReader):
             exp.Ln: lambda node, depth: self._real("ln", node.this, depth),
             exp.Log: self._logarithm,
             exp.Pow: self._power,
+            exp.IntDiv: self._whole_quotient,
             exp.WidthBucket: self._bucket,
             exp.Trim: self._trim,
             exp.Substring: self._substring,
@@ -84,6 +86,8 @@ class ExpressionReader(NumberReader, TextReader, ChoiceReader):
             exp.Extract: self._extract,
             exp.DateTrunc: self._truncated,
             exp.TimestampTrunc: self._truncated,
+            exp.DateDiff: self._difference,
+            exp.ToChar: self._to_char,
             exp.Dayname: lambda node, depth: day_name(self._moment("dayname", node.this, depth)),
             exp.Monthname: lambda node, depth: month_name(
                 self._moment("monthname", node.this, depth)
@@ -119,7 +123,9 @@ class ExpressionReader(NumberReader, TextReader, ChoiceReader):
             return self._of_declared(known, text, more)
         if name == "strftime":
             return self._formatted(inside, depth)
-        if name in ("weekday", "isodow") and len(inside) == 1:
+        if name == "time_bucket":
+            return self._time_bucket(inside, depth)
+        if name in ("weekday", "isodow", *FROM_YEARS) and len(inside) == 1:
             part = "dayofweek" if name == "weekday" else name
             return self._dated(part, self.read(inside[0], depth))
         return self._refuse(node)

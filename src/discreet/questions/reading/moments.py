@@ -1,4 +1,4 @@
-"""Dates and times: their parts, INTERVAL, date_trunc, strftime; and CAST, which makes dates of texts."""
+"""Dates and times: their parts and differences, INTERVAL, date_trunc, strftime; and CAST, which makes dates of texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.questions.calendar_texts import formatted
-from discreet.questions.dialects.statement import number
+from discreet.questions.calendar_texts import formatted, formatted_by_letters
+from discreet.questions.dialects.statement import UNITS_OF_TIME, number
 from discreet.questions.expressions import (
     DATE_PARTS,
     TEMPORAL,
@@ -15,11 +15,13 @@ from discreet.questions.expressions import (
     Call,
     Constant,
     Expression,
+    Type,
 )
 from discreet.questions.literals import (
     as_moment,
     converted,
     described,
+    folded_constant,
     months_later,
     temporal,
     text_of,
@@ -32,6 +34,14 @@ _PART_NAMES = {"dow": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "wee
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _CLOCK_SIZES = {"second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
 _DAY_SIZES = {"day": 1, "week": 7}
+FROM_YEARS = ("isoyear", "decade", "century")
+"""Parts of a date that are worked out from its year."""
+_DIFFERENCES = ("day", "month", "quarter", "year")
+_AS_LONG = {
+    (60, "second"): "minute", (60, "minute"): "hour", (24, "hour"): "day", (7, "day"): "week",
+    (3, "month"): "quarter", (12, "month"): "year", (4, "quarter"): "year",
+}  # fmt: skip
+"""Lengths of time that have a name."""
 
 
 class MomentReader(TreeReader):
@@ -68,10 +78,79 @@ class MomentReader(TreeReader):
         return self._dated(str(node.this.name), self.read(node.expression, depth))
 
     def _dated(self, asked: str, value: Expression) -> Expression:
-        name, value = part_named(asked), as_moment(value)
+        value = as_moment(value)
+        name = asked.lower() if asked.lower() in FROM_YEARS else part_named(asked, *FROM_YEARS)
         if value.type not in (*TEMPORAL, "null"):
             raise BadQuestion(f"{name}() takes a date, and {described(value)} is not one.")
-        return Call(name, (value,), "integer")
+        if name not in FROM_YEARS:
+            return Call(name, (value,), "integer")
+        if name == "isoyear":  # a week belongs to the year that its Thursday is in
+            week = converted(
+                _call("date_trunc", Constant("week", "text"), value, to=value.type), "date"
+            )
+            return _call(
+                "year", _call("+", folded_constant(week), Constant(3, "integer"), to="date")
+            )
+        size, way = (10, "floor") if name == "decade" else (100, "ceil")
+        many = _call("/", _call("year", value), Constant(size, "integer"), to="number")
+        return _call("cast", _call(way, many, to="number"))
+
+    def _difference(self, node: Any, depth: int) -> Expression:
+        """datediff('day', a, b), date_diff(b, a, DAY), and datediff(b, a) in days: boundaries from a to b."""
+        self._plain(node, "this", "expression", "unit")
+        first, second, third = node.this, node.expression, node.args.get("unit")
+        unit, start, end = text_of(third).lower(), second, first
+        if third is None:
+            unit = "day"
+        elif text_of(first).lower() in UNITS_OF_TIME and type(third) is not self.exp.Var:
+            unit, end = text_of(first).lower(), third
+        unit = unit.removesuffix("s")
+        if unit not in _DIFFERENCES:
+            raise BadQuestion(
+                f"datediff() takes one of {', '.join(_DIFFERENCES)} first, in quotes, as in datediff('day', start, finish). "
+                "Seven days are a week."
+            )
+        since, until = (
+            folded_constant(converted(self._moment("datediff", each, depth), "date"))
+            for each in (start, end)
+        )
+        if unit == "day":
+            return _call("-", until, since)
+        per_year = {"year": 1, "quarter": 4, "month": 12}[unit]
+        years = _call("-", _call("year", until), _call("year", since))
+        if unit == "year":
+            return years
+        parts = _call("-", _call(unit, until), _call(unit, since))
+        return _call("+", _call("*", years, Constant(per_year, "integer")), parts)
+
+    def _to_char(self, node: Any, depth: int) -> Expression:
+        """to_char(d, 'YYYY-MM')."""
+        self._plain(node, "this", "format")
+        pattern = node.args.get("format")
+        if type(pattern) is not self.exp.Literal or not pattern.is_string:
+            raise BadQuestion("to_char() takes a date and a pattern in quotes, such as 'YYYY-MM'.")
+        return formatted_by_letters(str(pattern.this), self._moment("to_char", node.this, depth))
+
+    def _time_bucket(self, inside: Sequence[Any], depth: int) -> Expression:
+        """time_bucket(INTERVAL '1 week', d), where the length has a name."""
+        length: Any = inside[0] if inside else None
+        if type(length) is self.exp.Interval:
+            words = [text_of(length.this), str(getattr(length.args.get("unit"), "name", ""))]
+        else:
+            words = text_of(length).split()
+        amount, unit = words if len(words) == 2 else ("", "")
+        unit = unit.lower().removesuffix("s")
+        if amount.isdecimal() and len(amount) < 3 and int(amount) != 1:
+            unit = _AS_LONG.get((int(amount), unit), "")
+        elif amount != "1":
+            unit = ""
+        if unit not in TRUNCATED or len(inside) != 2:
+            raise BadQuestion(
+                f"time_bucket(INTERVAL '1 day', d) takes a length of one {', '.join(TRUNCATED)}. For quarters of an hour, group "
+                "by extract(hour FROM d) and floor(extract(minute FROM d) / 15)."
+            )
+        value = self._moment("time_bucket", inside[1], depth)
+        return Call("date_trunc", (Constant(unit, "text"), value), value.type)
 
     def _truncated(self, node: Any, depth: int) -> Expression:
         self._plain(node, "this", "unit", "zone", "input_type_preserved")
@@ -107,7 +186,8 @@ class MomentReader(TreeReader):
         wanted = type_named(str(getattr(to.this, "name", "")))
         if wanted is None or to.expressions:
             raise BadQuestion(
-                "CAST takes INTEGER, DOUBLE, VARCHAR, DATE and TIMESTAMP, without a length."
+                "CAST takes INTEGER, DOUBLE, VARCHAR, DATE and TIMESTAMP, without a length. Of a time of day, ask for "
+                "extract(hour FROM d) and extract(minute FROM d)."
             )
         inside = self.read(node.this, depth)
         if isinstance(inside, Constant) and inside.type == "text" and wanted in TEMPORAL:
@@ -115,9 +195,13 @@ class MomentReader(TreeReader):
         return converted(inside, wanted)
 
 
-def part_named(asked: str) -> str:
-    """A part of a date by its usual name."""
+def part_named(asked: str, *more: str) -> str:
+    """A part of a date by its usual name; `more` are parts that the caller knows besides."""
     name = _PART_NAMES.get(asked.lower(), asked.lower())
     if name not in DATE_PARTS:
-        raise BadQuestion(f"extract() takes one of {', '.join(DATE_PARTS)}.")
+        raise BadQuestion(f"extract() takes one of {', '.join((*DATE_PARTS, *more))}.")
     return name
+
+
+def _call(name: str, *arguments: Expression, to: Type = "integer") -> Expression:
+    return folded_constant(Call(name, arguments, to))

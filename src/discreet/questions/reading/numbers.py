@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import bare
-from discreet.questions.expressions import NUMERIC, Call, Constant, Expression
+from discreet.questions.expressions import NUMERIC, TEMPORAL, Call, Constant, Expression
 from discreet.questions.literals import described, folded_constant
 from discreet.questions.reading.comparisons import ComparisonReader
 from discreet.questions.reading.moments import MomentReader
@@ -35,7 +35,9 @@ class NumberReader(ComparisonReader, MomentReader):
             return Call(name, (left, right), "integer")
         for part in (left, right):
             if part.type not in (*NUMERIC, "null"):
-                raise BadQuestion(f"{name} takes numbers, and {described(part)} is not one.")
+                days = " The days between two are datediff('day', first, last)."
+                hint = days if name == "-" and part.type in TEMPORAL else ""
+                raise BadQuestion(f"{name} takes numbers, and {described(part)} is not one.{hint}")
         whole = types == ("integer", "integer") and name != "/"
         return Call(name, (left, right), "integer" if whole else "number")
 
@@ -70,6 +72,22 @@ class NumberReader(ComparisonReader, MomentReader):
         up, down = Call("ceil", (moved,), "number"), Call("floor", (moved,), "number")
         whole = Call("case", (below, up, down), "number")
         return Call(back, (whole, scale), "number") if digits else whole
+
+    def _whole_quotient(self, node: Any, depth: int) -> Expression:
+        """a // b and a DIV b of whole numbers: the quotient without its fraction."""
+        before = self.terms
+        left, right = self.read(node.this, depth), self.read(node.expression, depth)
+        self.terms += 2 * (self.terms - before)  # it is written out so often
+        for part in (left, right):
+            if part.type not in ("integer", "null"):
+                raise BadQuestion(
+                    f"// and DIV divide whole numbers, and {described(part)} is not one. Write floor(a / b)."
+                )
+        quotient = Call("/", (left, right), "number")
+        below = self._compared("<", [quotient, Constant(0, "integer")])
+        up, down = Call("ceil", (quotient,), "number"), Call("floor", (quotient,), "number")
+        whole = folded_constant(Call("case", (below, up, down), "number"))
+        return Call("cast", (whole,), "integer")
 
     def _digits(self, name: str, node: Any, depth: int) -> int | None:
         """How many digits after the point are kept; none are said in round(x)."""

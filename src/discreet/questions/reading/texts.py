@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import unrolled
 from discreet.questions.expressions import Call, Constant, Expression
 from discreet.questions.literals import folded_constant
@@ -21,10 +20,12 @@ class TextReader(TreeReader):
     """Reads texts."""
 
     def _trim(self, node: Any, depth: int) -> Expression:
-        self._plain(node, "this", "position")
+        self._plain(node, "this", "position", "expression")
         value = self.read(node.this, depth)
         position = str(node.args.get("position") or "BOTH").upper()
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(position, "trim")
+        if node.args.get("expression") is not None:
+            return self._of_declared(name, value, [self.read(node.expression, depth)])
         self._check(name, value, ("text",))
         return Call(name, (value,), "text")
 
@@ -40,8 +41,10 @@ class TextReader(TreeReader):
         )
 
     def _left(self, node: Any, depth: int) -> Expression:
-        first = Constant(1, "integer")
-        return self._cut_text(self.read(node.this, depth), first, self.read(node.expression, depth))
+        value, length = self.read(node.this, depth), self.read(node.expression, depth)
+        if not _is_from(length, 0):  # letters are left out at the end, or as many as the text says
+            return self._of_declared("left", value, [length])
+        return self._cut_text(value, Constant(1, "integer"), length)
 
     def _declared(self, name: str, node: Any, depth: int) -> Expression:
         """A function that is worked out on declared values."""
@@ -68,13 +71,9 @@ class TextReader(TreeReader):
 
     def _cut_text(self, value: Expression, start: Expression, length: Expression) -> Expression:
         self._check("substr", value, ("text",))
-        for part, least in ((start, 1), (length, 0)):
-            known = isinstance(part, Constant) and isinstance(part.value, int)
-            if not known or not least <= int(getattr(part, "value", 0) or 0) < 2**31:
-                raise BadQuestion(
-                    "substr(text, start, length) takes whole numbers: a start from 1 and a length from 0."
-                )
-        return Call("substr", (value, start, length), "text")
+        if _is_from(start, 1) and _is_from(length, 0):
+            return Call("substr", (value, start, length), "text")
+        return self._of_declared("substr", value, [start, length])
 
     def _concat(self, node: Any, depth: int) -> Expression:
         """CONCAT leaves nulls out."""
@@ -92,6 +91,12 @@ class TextReader(TreeReader):
             return folded_constant(Call("cast", (value,), "text"))
         self._check("concat", value, ("text",))
         return value
+
+
+def _is_from(part: Expression, least: int) -> bool:
+    """Whether it is a whole number that every engine cuts texts by alike."""
+    value = part.value if isinstance(part, Constant) else None
+    return isinstance(value, int) and least <= value < 2**31
 
 
 def _concatenated(parts: Sequence[Expression]) -> Expression:

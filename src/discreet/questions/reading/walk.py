@@ -40,7 +40,7 @@ _KNOWN_PARTS = {
 _OWN_PARTS = {
     "Cast", "TryCast", "Column", "Literal", "Case", "If", "Round", "Trunc", "Trim", "Substring", "Concat",
     "DateTrunc", "TimestampTrunc", "Greatest", "Least", "Anonymous", "Date", "WidthBucket", "SplitPart",
-    "Replace", "StrPosition", "Pad",
+    "Replace", "StrPosition", "Pad", "DateDiff", "ToChar",
 }  # fmt: skip
 """Nodes whose readers look at their other parts themselves."""
 _CLOCKS = ("CurrentDate", "CurrentTimestamp", "CurrentTime", "CurrentDatetime", "Localtimestamp")
@@ -52,7 +52,7 @@ CLOCK_REFUSAL = (
 _USED = (
     "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, trunc, "
     "sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
-    "date_trunc, strftime, dayname and monthname."
+    "date_trunc, datediff, strftime, to_char, dayname and monthname."
 )
 
 
@@ -129,15 +129,15 @@ class TreeReader:
                 "An INTERVAL is added to a literal date only, as in DATE '2020-01-31' + INTERVAL '1 month'. "
                 "Move it to that side of the comparison; days are added to a column as a number, d + 7."
             )
-        if name == "ToChar" or asked in ("date_format", "format_date"):
+        if asked in ("date_format", "format_date"):
             raise BadQuestion(
-                f"{self.clause} takes no {asked or 'to_char'}(). Write a date as a text with strftime(d, '%Y-%m'), or "
+                f"{self.clause} takes no {asked}(). Write a date as a text with strftime(d, '%Y-%m'), or "
                 "group by date_trunc('month', d)."
             )
         if name.endswith("Diff") or asked == "age":
             raise BadQuestion(
                 f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
-                "and of days as DATE '2023-12-31' - d, or d2 - d1 of two columns."
+                "and of days as DATE '2023-12-31' - d, or datediff('day', d1, d2) of two columns."
             )
         if name == "Window":
             raise BadQuestion(

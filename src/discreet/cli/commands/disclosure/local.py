@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli.options import FILE, confidence_option, defaulted, force_option, json_option
+from discreet.cli.options import (
+    FILE,
+    confidence_option,
+    csv_options,
+    defaulted,
+    delimiter_option,
+    encoding_option,
+    force_option,
+    json_option,
+)
 
 question_option = click.option(
     "--question",
@@ -155,10 +165,12 @@ def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list
 @click.option(
     "-o", "--output", type=FILE, required=True, help="The reports: .csv, .parquet or .arrow."
 )
+@delimiter_option
+@encoding_option
 @force_option
 def perturb(
     table: str, question_path: Path, column: str | None, identifier: str | None, memory: Path | None,
-    output: Path, force: bool,
+    output: Path, delimiter: str | None, encoding: str | None, force: bool,
 ) -> None:  # fmt: skip
     """Turn true answers into reports, as every client would on their own device.
 
@@ -172,6 +184,7 @@ def perturb(
     from discreet.local.clients.perturbing import perturb as perturbed
     from discreet.local.question import Question
     from discreet.plain_tables import ARROW, PARQUET, read_columns, write_columns
+    from discreet.schema import CsvOptions
 
     refuse_overwriting(output, force=force)
     question = Question.load(question_path)
@@ -181,7 +194,8 @@ def perturb(
     if Path(table).suffix in (PARQUET, *ARROW):
         columns = read_columns(table, wanted=wanted)
     else:
-        columns = columns_of_lines(table, wanted)
+        csv = replace(csv_options(delimiter, None, encoding) or CsvOptions(), trim=True)
+        columns = columns_of_lines(table, wanted, csv)
     answers = columns[wanted[0]]
     if memory is None:
         reports = [_report_text(each) for each in perturbed(question, answers)]

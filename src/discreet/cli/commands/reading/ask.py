@@ -75,6 +75,8 @@ def command(
     from discreet.errors import BadInput, BadQuestion, NotAnswerable
 
     asked = [line for question in questions for line in _lines(question)]
+    if not asked:
+        raise BadInput("No question came through standard input. Write one in a line, ended by ;.")
     if (as_csv or parquet is not None) and len(asked) != 1:
         raise BadInput(
             f"A CSV or Parquet file holds one answer, and there are {len(asked)} questions."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.options import FILE, confidence_option, force_option
+from discreet.cli.options import FILE, confidence_option, force_option, json_option
 
 
 @click.command()
@@ -14,7 +14,10 @@ from discreet.cli.options import FILE, confidence_option, force_option
 @click.option("-o", "--output", type=FILE, help="The page to write. Default: RELEASE with .html.")
 @confidence_option
 @force_option
-def command(release_path: Path, output: Path | None, confidence: float, force: bool) -> None:
+@json_option
+def command(
+    release_path: Path, output: Path | None, confidence: float, force: bool, as_json: bool
+) -> None:
     """Write a release's report: one HTML file that loads nothing from anywhere.
 
     The report says in plain words what is promised, shows the numbers with their error bars, and tells
@@ -27,7 +30,7 @@ def command(release_path: Path, output: Path | None, confidence: float, force: b
     """
     from discreet.answering import open_release
     from discreet.cli.files import refuse_overwriting, write_text
-    from discreet.cli.output import progress_bar
+    from discreet.cli.output import print_json, progress_bar
     from discreet.report import render_report
 
     target = output or release_path.with_suffix(".html")
@@ -38,4 +41,7 @@ def command(release_path: Path, output: Path | None, confidence: float, force: b
             reader, confidence=confidence, file_name=release_path.name, progress=advance
         )
     write_text(target, page)
-    click.echo(str(target))
+    if as_json:
+        print_json({"output": str(target)})
+    else:
+        click.echo(str(target))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.options import FILE, force_option
+from discreet.cli.options import FILE, force_option, json_option
 
 
 @click.command()
@@ -25,8 +25,9 @@ from discreet.cli.options import FILE, force_option
     "--seed", type=click.IntRange(0), help="The same seed gives the same rows. Default: none."
 )
 @force_option
+@json_option
 def command(
-    release_path: Path, output: Path, rows: int | None, seed: int | None, force: bool
+    release_path: Path, output: Path, rows: int | None, seed: int | None, force: bool, as_json: bool
 ) -> None:
     """Draw synthetic rows from a release: with the original's columns, names and types, and nobody's rows.
 
@@ -40,7 +41,7 @@ def command(
     """
     from discreet.answering import open_release
     from discreet.cli.files import refuse_overwriting
-    from discreet.cli.output import plural, progress_bar, visible
+    from discreet.cli.output import plural, print_json, progress_bar, visible
 
     refuse_overwriting(output, force=force)
     with progress_bar() as advance:
@@ -50,6 +51,16 @@ def command(
         made = reader.synthesize(rows, seed=seed)
         advance("writing rows", 0.8)
         made.write(output)
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "rows": len(made),
+                "columns": list(made.names),
+                "notes": list(made.notes),
+            }
+        )
+        return
     drawn, columns = plural(len(made), "synthetic row"), plural(len(made.names), "column")
     click.echo(f"{output}: {drawn} of {columns}")
     for note in made.notes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,9 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import bits_of
 from discreet.schema import Schema
 
+MOST_KEPT = 8
+"""Sets of groups whose ranges are kept."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredNumbers:
@@ -52,9 +55,23 @@ class GroupedRanges:
     groups: tuple[str, ...]
     schema: Schema
     numbers: tuple[MeasuredNumbers, ...]
+    kept: dict[tuple[bytes, tuple[int, ...]], list[GroupRange]] = field(
+        default_factory=dict, repr=False
+    )
+    """What was computed last. A computed key asks for the same groups again for each of its own groups."""
 
     def over(self, mask: Bools, axes: tuple[int, ...]) -> list[GroupRange]:
         """The ranges of the groups in `mask`, for each combination of cells of the columns on `axes`."""
+        asked = mask.tobytes(), axes
+        found = self.kept.get(asked)
+        if found is None:
+            found = self._over(mask, axes)
+            if len(self.kept) >= MOST_KEPT:
+                self.kept.clear()
+            self.kept[asked] = found
+        return found
+
+    def _over(self, mask: Bools, axes: tuple[int, ...]) -> list[GroupRange]:
         many = taken_by(mask.astype(np.float64), axes).astype(np.int64)
         sums: list[Floats] = []
         for each in self.numbers:

@@ -327,6 +327,12 @@ class TreeSource(Source):
                 f"The release cannot answer this: its {needed} was not released as a tree, and has no "
                 "quantiles."
             )
+        others = sorted(region.names - {region.column})
+        if others:
+            grouped = GroupedQuantiles(region.column, by=others) if len(others) <= MOST_BY else None
+            also = f" or {grouped.text}" if grouped else ""
+            tables = self._library.made(TableLibrary)
+            raise NotAnswerable(tables.refusal((region.column, *others), also=also))
         raise NotAnswerable(self._library.lacks(needed))
 
 
