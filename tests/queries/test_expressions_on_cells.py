@@ -15,6 +15,9 @@ from discreet.answering.regions.selecting import select
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.questions.cells.boxes import boxes_of
+from discreet.questions.cells.halving import bits_of, reach_of_cells, truth_stretches
+from discreet.questions.cells.reach import one
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.conditions import asks_for_a_value
 from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expressions import Expression
@@ -320,3 +323,36 @@ def test_an_undeclared_text_is_none_of_the_declared_ones() -> None:
         found = reader.ask(f"SELECT count(*) FROM t WHERE {text}").only
         truth = sum(holds(row["s"]) for row in rows)
         assert (found.lower, found.upper) == (truth, truth), text
+
+
+def test_a_computed_group_cuts_cells_only_where_its_truth_changes() -> None:
+    """`i % 3` must be looked at cell by cell, but all cells before and after a group's are one stretch."""
+    column = IntegerColumn("i", 0, 99, 1)
+    schema = Schema(dataset="t", columns=(column,))
+    for sql, many in (("i % 1e-300 + i = 40", 3), ("i % 50 = 7", 5), ("i % 2 = 0", 100)):
+        atom = parse_question(f"SELECT count(*) FROM t WHERE {sql}", schema).condition
+        found = truth_stretches(atom, column)
+        assert len(found) == many, sql
+        ends = [(first, last) for first, last, _ in found]
+        assert [first for first, _ in ends] == [0, *(last + 1 for _, last in ends[:-1])]
+        assert ends[-1][1] == 99
+        for first, last, truth in found:
+            for value in range(int(first), int(last) + 1):
+                row = {"i": one(value)}
+                assert bits_of(reach_of(atom, row)) == bits_of(truth), (sql, value)
+
+
+def test_what_an_expression_is_on_a_cell_is_looked_at_once_for_all_its_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    column = IntegerColumn("i", 0, 99, 1)
+    schema = Schema(dataset="t", columns=(column,))
+    looks = Counter[Any]()
+    monkeypatch.setattr(
+        "discreet.questions.cells.halving.reach_of_cells",
+        lambda *where: (looks.update([where[1:]]), reach_of_cells(*where))[1],
+    )
+    for group in range(60):
+        sql = f"SELECT count(*) FROM t WHERE i % 61 + 0 = {group}"
+        truth_stretches(parse_question(sql, schema).condition, column)
+    assert max(looks.values()) == 1

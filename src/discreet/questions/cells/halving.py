@@ -9,7 +9,7 @@ ever listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
@@ -18,8 +18,8 @@ import numpy.typing as npt
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.periods import steps_of
 from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, texts
-from discreet.questions.cells.reaching.expressions import reach_of
-from discreet.questions.expressions import Expression, Unit
+from discreet.questions.cells.reaching.expressions import reach_from, reach_of
+from discreet.questions.expressions import Call, Constant, Expression, Unit
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.column import CodeSelection, Range, merged
 from discreet.schema.columns.numeric import double_at, rank_of
@@ -86,6 +86,7 @@ def boxes(
         return
     waiting = [tuple((0, column.value_cells) for column in columns)]
     steps = steps_of(expression) if len(columns) == 1 else ()
+    look = _looking(expression, columns, others or {})
     looks = 0
     while waiting:
         ranges = waiting.pop()
@@ -96,10 +97,7 @@ def boxes(
                 f"The question divides the cells of {named} into more than {MOST_LOOKS // 2:,} ranges; "
                 "ask about fewer of them at once."
             )
-        where = dict(others or {})
-        for column, (start, stop) in zip(columns, ranges, strict=True):
-            where[column.name] = reach_of_cells(column, start, stop)
-        found = reach_of(expression, where)
+        found = look(ranges)
         sizes = [stop - start for start, stop in ranges]
         most = max(sizes, default=1)
         if most == 1 or is_settled(found):
@@ -110,6 +108,52 @@ def boxes(
         middle = _middle_cell(columns[axis], start, stop, steps)
         for half in ((middle, stop), (start, middle)):
             waiting.append((*ranges[:axis], half, *ranges[axis + 1 :]))
+
+
+def _looking(
+    expression: Expression, columns: Sequence[Column], others: Mapping[str, Reach]
+) -> Callable[[tuple[Range, ...]], Reach]:
+    """What the expression may be on a box of cells.
+
+    Each group of a computed key is a comparison of one expression with another value, so what the two sides of a
+    comparison over one column may be is kept.
+    """
+
+    def reach(node: Expression, ranges: tuple[Range, ...]) -> Reach:
+        where = dict(others)
+        for column, (start, stop) in zip(columns, ranges, strict=True):
+            where[column.name] = reach_of_cells(column, start, stop)
+        return reach_of(node, where)
+
+    if others or len(columns) != 1 or not isinstance(expression, Call) or expression.name == "case":
+        return partial(reach, expression)
+    constants = {
+        place: reach_of(each, {})
+        for place, each in enumerate(expression.arguments)
+        if isinstance(each, Constant)
+    }
+    sides = {
+        place: (each, _kept_reaches(each, columns[0]))
+        for place, each in enumerate(expression.arguments)
+        if place not in constants
+    }
+    parts = [constants.get(place, NULL) for place in range(len(expression.arguments))]
+
+    def looked(ranges: tuple[Range, ...]) -> Reach:
+        for place, (side, kept) in sides.items():
+            found = kept.get(ranges)
+            if found is None:
+                found = kept[ranges] = reach(side, ranges)
+            parts[place] = found
+        return reach_from(expression, parts)
+
+    return looked
+
+
+@lru_cache(maxsize=16)
+def _kept_reaches(side: Expression, column: Column) -> dict[tuple[Range, ...], Reach]:
+    """What an expression may be on cells of a column, as far as it was looked at: `MOST_LOOKS` boxes at most by each who looks."""
+    return {}
 
 
 def _middle_cell(column: Column, start: int, stop: int, steps: Sequence[int]) -> int:
@@ -195,7 +239,13 @@ def truth_stretches(
     atom: Expression, column: OrderedColumn
 ) -> tuple[tuple[Unit, Unit, Reach], ...]:
     """The stretches of a column's units on which an atom has one truth. Kept: sources ask again."""
-    return tuple(stretches(atom, column, has_one_truth))
+    found: list[tuple[Unit, Unit, Reach]] = []
+    for first, last, truth in stretches(atom, column, has_one_truth):
+        # Neighbours of one truth are one stretch: what is settled cell by cell would be cut at every cell.
+        if found and has_one_truth(truth) and bits_of(found[-1][2]) == bits_of(truth):
+            first, _, _ = found.pop()
+        found.append((first, last, truth))
+    return tuple(found)
 
 
 def stretches(

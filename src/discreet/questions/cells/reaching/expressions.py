@@ -30,7 +30,11 @@ def reach_of(node: Expression, where: Mapping[str, Reach]) -> Reach:
         return where[node.column]
     if node.name == "case":
         return _case(node, where)
-    parts = [reach_of(argument, where) for argument in node.arguments]
+    return reach_from(node, [reach_of(argument, where) for argument in node.arguments])
+
+
+def reach_from(node: Call, parts: list[Reach]) -> Reach:
+    """What `node`, which is no CASE, may be while its arguments are one of `parts` each."""
     whole = _WHOLE.get(node.name)
     if whole is not None:
         return whole(node, parts)
