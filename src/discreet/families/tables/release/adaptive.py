@@ -1,6 +1,6 @@
 """Marginals by a model: for budgets and tables where noise on every cell would drown them.
 
-The one-way tables are measured first. Then, twice, a noisy count of the rows that the model gets
+The one-way tables are measured first. A glance at all pairs may then tell that all are worth measuring (`everything`). If not, twice, a noisy count of the rows that the model gets
 wrong in each pair, at several coarsenesses, says which residuals are worth measuring (with Laplace noise: which tables); a mixture of
 products is fitted to all of them. What is left of the budget measures how many rows the final model
 gets wrong in each table of the class. Declared weights of tables decide, as public facts do, what a
@@ -89,8 +89,9 @@ from discreet.schema.completed import completed_names
 AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
 """The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
 without a delta, intervals gain more by it than answers lose."""
-GLANCES = ROUNDS * (len(LEVELS) + 1)
-"""A glance at all pairs costs as much as one coarseness of one of the looks: an average over pairs needs no more."""
+SHARPER = 10
+"""Noise in the sum of all that a glance sees is so many times less than what it is compared with: what noise on everything gets wrong."""
+FINEST = 1 << 14
 HALVINGS = 30
 SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
@@ -194,10 +195,11 @@ class PreparedAdaptive(PreparedClass):
         return self.on_everything.weighed() * cells / len(self.sets) / 2 / self.schema.people
 
     def everything(self) -> Everything | None:
-        """What measures all pairs, should the first look say so; `None` where it is not asked."""
-        people, shapes = self.schema.people, [self.complete.sizes(each) for each in self.sets]
-        if people is None or self.accounting is Accounting.BASIC:
+        """What measures all pairs, should a glance at them say so; `None` where none is taken."""
+        people, drowning = self.schema.people, self.drowning()
+        if people is None or not drowning or self.accounting is Accounting.BASIC:
             return None
+        shapes = [self.complete.sizes(each) for each in self.sets]
         if max(map(len, shapes)) > 2 or max(map(prod, shapes)) > MOST_PAIR_CELLS:
             return None
         errors, weights = self.closed.errors_of_tables(), self.query_class.weights(self.schema)
@@ -208,8 +210,17 @@ class PreparedAdaptive(PreparedClass):
             for each in self.closed.requests
             if isinstance(each.query, Residual)
         )
-        found = Everything(self, looking_share(self.drowning()) / GLANCES, parts)
-        return found if found.single < one_way_share(self.drowning()) else None
+        found = Everything(self, self._glance(people, drowning), parts)
+        is_cheap = found.glance <= looking_share(drowning) / ROUNDS
+        return found if is_cheap and found.single < one_way_share(drowning) else None
+
+    def _glance(self, people: int, drowning: float) -> Fraction:
+        """The share of the budget for a glance at all pairs: what it needs, and no less than one coarseness of a look gets."""
+        moved = ModelDistance((), "").sensitivity(self.schema).l2_squared
+        wanted = 2 * people * drowning / SHARPER  # the deviation of the mean distance of a pair
+        needed = Fraction(moved / (2 * float(self.share.rho) * wanted**2))
+        least = looking_share(drowning) / (ROUNDS * (len(LEVELS) + 1))
+        return max(least, needed.limit_denominator(FINEST))
 
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:

@@ -95,11 +95,11 @@ class AdaptiveFitting:
         self.public_rows = public_rows
         one_way = one_way_share(prepared.drowning())
         looking = looking_share(prepared.drowning())
-        pairs = 1 - one_way - looking - prepared.audit
         self.everything = prepared.everything()
         first, glance = one_way, Fraction(0)
         if self.everything is not None:
             first, glance = self.everything.single, self.everything.glance
+        pairs = 1 - one_way - glance - looking - prepared.audit
         parts = shares(
             prepared.share,
             [
@@ -107,7 +107,7 @@ class AdaptiveFitting:
                 glance,
                 one_way - first,
                 prepared.audit,
-                *[(looking - glance) / ROUNDS] * ROUNDS,
+                *[looking / ROUNDS] * ROUNDS,
                 *[pairs / ROUNDS] * ROUNDS,
             ],
         )

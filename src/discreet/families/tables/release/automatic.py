@@ -5,7 +5,8 @@ residuals, whichever has the smaller expected error. Both predict it exactly. Wh
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
 that is the smaller one, without a delta by far (`LEAST_GAIN`); and where noise on everything would leave tables more wrong than
 right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
-spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything.
+spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything. Beside noise on everything in the
+same accounting it is therefore preferred in doubt (`beside_everything`).
 
 `automatic-even` spreads rows that a column leaves out over its cells: see `residuals-even` and `adaptive-even`.
 """

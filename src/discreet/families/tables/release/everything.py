@@ -1,9 +1,10 @@
-"""All pairs or a model: what the first look of an adaptive release decides.
+"""All pairs or a model: what a glance at all pairs decides, early in an adaptive release.
 
-Where columns depend on one another by more than noise hides, every pair is worth measuring, and further looks, rounds and an audit
-gain nothing. So single columns are measured first with no more than `residuals` gives them. If, after the first look, noise
-on everything is foreseen to leave fewer rows wrong than a model, the rest of the budget measures the residuals of all pairs: the
-release is then one by residuals, less what the look has cost. Otherwise single columns get the rest of their share, and a model is made.
+Where columns depend on one another by more than noise hides, every pair is worth measuring, and looks, rounds and an audit
+gain nothing. So single columns are measured first with no more than `residuals` gives them. Then the rows that independent columns get wrong
+are counted in each pair, with noise. If noise on everything is foreseen to leave fewer rows wrong than a model, the rest of the budget measures the
+residuals of all pairs: the release is then one by residuals, less what the glance has cost. Otherwise single columns get the rest of their
+share, and a model is made.
 
 Only public facts and noisy numbers that were paid for decide.
 """
@@ -31,6 +32,9 @@ from discreet.privacy.budget import Budget
 
 if TYPE_CHECKING:
     from discreet.families.tables.release.adaptive import PreparedAdaptive
+
+LEAST = 1e-12
+"""Stands for a variance of 0 where one divides by it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,18 +98,22 @@ def noise_is_less(
     `mended` by more budget for these, or noise that is `louder` by a factor, whichever is less.
     """
     public = generator(0)
-    noise = model = 0.0
-    for each in looks:
-        columns, weight = each.query.columns, float(weights[each.pair])
+    noise, wrong, blurred = (np.zeros(len(looks)) for _ in range(3))
+    for place, each in enumerate(looks):
+        columns = each.query.columns
         drawn = public.poisson(np.maximum(each.expected, 0.0)).astype(np.float64)
-        noisy = drawn + math.sqrt(on_all.cell_variance(columns)) * public.standard_normal(
-            drawn.shape
-        )
-        lost = float(np.abs(nearest_counts(noisy, float(drawn.sum())) - drawn).sum())
+        std = math.sqrt(on_all.cell_variance(columns))
+        noisy = drawn + std * public.standard_normal(drawn.shape)
+        noise[place] = max(np.abs(nearest_counts(noisy, float(drawn.sum())) - drawn).sum(), 1.0)
         squared = max(each.wrong, 0.0) ** 2 - sum(mended[name] for name in columns)
-        noise += weight * lost
-        model += weight * min(math.sqrt(max(squared, 0.0)), louder * lost)
-    return noise < model
+        wrong[place], blurred[place] = math.sqrt(max(squared, 0.0)), each.std
+    matter = noise * [float(weights[each.pair]) for each in looks]
+    worse, doubt = wrong / noise, np.maximum((blurred / noise) ** 2, LEAST)
+    usual = np.average(worse, weights=matter)
+    apart = max(float(np.average((worse - usual) ** 2 - doubt, weights=matter)), 0.0)
+    # A pair that differs from the others by no more than the glance's own noise is taken for one of them.
+    worse = usual + (worse - usual) * apart / (apart + doubt)
+    return float(matter.sum()) < float(matter @ np.minimum(worse, louder))
 
 
 def mended_by(
