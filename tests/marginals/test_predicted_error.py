@@ -165,4 +165,6 @@ def test_a_plan_of_a_model_says_how_much_it_will_claim_for_any_one_query(
     assert said is not None
     foreseen = float(said[1].replace(",", ""))
     made = release(pa.table(table), schema, ledger=tmp_path / "ledger.db", **how)
-    assert 0.15 * foreseen <= made.release.claims[0].bound <= 2 * foreseen
+    bound = made.release.claims[0].bound
+    assert bound <= 2 * foreseen
+    assert 0.15 * foreseen <= bound or made.release.parts[0].kind == "residuals"

@@ -250,7 +250,7 @@ def test_an_adaptive_release_spends_more_on_a_pair_of_more_weight_and_as_much_in
     with without_noise():
         made = release(
             path,
-            Schema.loads(f'dataset = "pairs"\npeople = 20000\n{columns}'),
+            Schema.loads(f'dataset = "pairs"\n{columns}'),  # nobody says how many: a model is made
             budget=budget,
             workload=[text],
             algorithms={text: "adaptive"},

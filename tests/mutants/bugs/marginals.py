@@ -94,6 +94,14 @@ MARGINALS = (
         tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),
     ),
     Mutant(
+        name="what-a-glance-has-cost-is-spent-again",
+        trap=27,
+        file="src/discreet/families/tables/release/adaptive_fitting.py",
+        old="self.rest = prepared.share.minus(self.one_way).minus(self.glance)",
+        new="self.rest = prepared.share.minus(self.one_way)",
+        tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),
+    ),
+    Mutant(
         name="a-ceiling-takes-no-part-of-the-risk",
         trap=42,
         file="src/discreet/families/tables/answer/models/model_table.py",

@@ -1,6 +1,6 @@
 """Marginals by a model: for budgets and tables where noise on every cell would drown them.
 
-The one-way tables are measured first. Then, twice, a noisy count of the rows that the model gets
+The one-way tables are measured first. A glance at all pairs may then tell that all are worth measuring (`everything`). If not, twice, a noisy count of the rows that the model gets
 wrong in each pair, at several coarsenesses, says which residuals are worth measuring (with Laplace noise: which tables); a mixture of
 products is fitted to all of them. What is left of the budget measures how many rows the final model
 gets wrong in each table of the class. Declared weights of tables decide, as public facts do, what a
@@ -44,13 +44,25 @@ from discreet.families.tables.answer.models.usual_errors import (
 )
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import BinnedTable, Bins, ModelDistance, Residual
-from discreet.families.tables.release.adaptive_fitting import AdaptiveFitting, varied
+from discreet.families.tables.release.adaptive_fitting import (
+    LEVELS,
+    ROUNDS,
+    AdaptiveFitting,
+    varied,
+)
 from discreet.families.tables.release.claims import MODEL_RISK
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
-from discreet.families.tables.release.pair_choice import looking_share, one_way_share
+from discreet.families.tables.release.everything import Everything
+from discreet.families.tables.release.pair_choice import (
+    MOST_PAIR_CELLS,
+    looking_share,
+    one_way_share,
+)
 from discreet.families.tables.release.predicted_variation import (
+    DROWNED,
     OVERHEAD,
     model_variation,
+    noise_variation,
     predicted_variation,
 )
 from discreet.families.tables.release.residual import (
@@ -77,6 +89,9 @@ from discreet.schema.completed import completed_names
 AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
 """The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
 without a delta, intervals gain more by it than answers lose."""
+SHARPER = 10
+"""Noise in the sum of all that a glance sees is so many times less than what it is compared with: what noise on everything gets wrong."""
+FINEST = 1 << 14
 HALVINGS = 30
 SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
@@ -179,6 +194,34 @@ class PreparedAdaptive(PreparedClass):
         cells = sum(weighing_cells(size, self.schema) for size in self._sizes)
         return self.on_everything.weighed() * cells / len(self.sets) / 2 / self.schema.people
 
+    def everything(self) -> Everything | None:
+        """What measures all pairs, should a glance at them say so; `None` where none is taken."""
+        people, drowning = self.schema.people, self.drowning()
+        if people is None or not drowning or self.accounting is Accounting.BASIC:
+            return None
+        shapes = [self.complete.sizes(each) for each in self.sets]
+        if max(map(len, shapes)) > 2 or max(map(prod, shapes)) > MOST_PAIR_CELLS:
+            return None
+        errors, weights = self.closed.errors_of_tables(), self.query_class.weights(self.schema)
+        if noise_variation(self._sizes, errors, weights, people) >= DROWNED:
+            return None
+        parts = tuple(
+            (each.query, each.mechanism.cost().under(self.accounting).rho / self.share.rho)
+            for each in self.closed.requests
+            if isinstance(each.query, Residual)
+        )
+        found = Everything(self, self._glance(people, drowning), parts)
+        is_cheap = found.glance <= looking_share(drowning) / ROUNDS
+        return found if is_cheap and found.single < one_way_share(drowning) else None
+
+    def _glance(self, people: int, drowning: float) -> Fraction:
+        """The share of the budget for a glance at all pairs: what it needs, and no less than one coarseness of a look gets."""
+        moved = ModelDistance((), "").sensitivity(self.schema).l2_squared
+        wanted = 2 * people * drowning / SHARPER  # the deviation of the mean distance of a pair
+        needed = Fraction(moved / (2 * float(self.share.rho) * wanted**2))
+        least = looking_share(drowning) / (ROUNDS * (len(LEVELS) + 1))
+        return max(least, needed.limit_denominator(FINEST))
+
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:
             return (Cost.pure(self.share.epsilon),)
@@ -223,10 +266,10 @@ class PreparedAdaptive(PreparedClass):
         """The rows that the model will get wrong in each table."""
         return [2 * people * each for each in self._variations(people)]
 
-    def _variations(self, people: int) -> list[float]:
+    def _variations(self, people: int, overhead: float | None = None) -> list[float]:
         """The total variation that is foreseen for each table."""
         noise, columns = self.on_everything.weighed(), self._of_columns(people)
-        overhead = self._overhead
+        overhead = self._overhead if overhead is None else overhead
         return [
             model_variation(size, noise, people, sum(columns[name] for name in each), overhead)
             for each, size in zip(self.sets, self._sizes, strict=True)
@@ -282,12 +325,25 @@ class PreparedAdaptive(PreparedClass):
 
     def comparable(self, rows: int) -> float:
         """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
+        return self._as_noise(self._overhead)
+
+    def beside_everything(self) -> float:
+        """The same for a choice between it and noise on everything in the same accounting.
+
+        Where the first look may turn it into that, it is at worst what noise is that pays for the look.
+        """
+        everything = self.everything()
+        if everything is None:
+            return self._as_noise(self._overhead)
+        return self._as_noise(1 / math.sqrt(1 - everything.glance))
+
+    def _as_noise(self, overhead: float) -> float:
         people = self.schema.people
         noise = self.on_everything.weighed()
         if people is None:
             return noise
         sizes = Counter(self._sizes)
-        wanted = sum(self._variations(people))
+        wanted = sum(self._variations(people, overhead))
         least, most = 0.0, 2 * noise  # a model is at most `OVERHEAD` times as bad as this noise
         for _ in range(HALVINGS):
             middle = (least + most) / 2

@@ -40,14 +40,17 @@ from discreet.families.tables.release.claims import (
     model_claim,
     read_from_whole_counts,
 )
+from discreet.families.tables.release.everything import Look, mended_by, noise_is_less
 from discreet.families.tables.release.mending import mended
 from discreet.families.tables.release.pair_choice import (
     CAUTION,
+    MOST_PAIR_CELLS,
     Candidate,
     choose,
     looking_share,
     one_way_share,
 )
+from discreet.families.tables.release.residual import tables_of_noise
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.schema import Schema
@@ -63,7 +66,6 @@ STEPS = (40, 140)
 FITTED = 0.9
 LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
-MOST_PAIR_CELLS = 1 << 20
 FINEST = 1 << 14
 MOST_FITTED = 256
 """Cells of a column that the fit tells apart, about: of more, those that hardly differ are merged."""
@@ -94,13 +96,25 @@ class AdaptiveFitting:
         self.public_rows = public_rows
         one_way = one_way_share(prepared.drowning())
         looking = looking_share(prepared.drowning())
-        pairs = 1 - one_way - looking - prepared.audit
+        self.everything = prepared.everything()
+        first, glance = one_way, Fraction(0)
+        if self.everything is not None:
+            first, glance = self.everything.single, self.everything.glance
+        pairs = 1 - one_way - glance - looking - prepared.audit
         parts = shares(
             prepared.share,
-            [one_way, prepared.audit, *[looking / ROUNDS] * ROUNDS, *[pairs / ROUNDS] * ROUNDS],
+            [
+                first,
+                glance,
+                one_way - first,
+                prepared.audit,
+                *[looking / ROUNDS] * ROUNDS,
+                *[pairs / ROUNDS] * ROUNDS,
+            ],
         )
-        self.one_way, self.audit = parts[:2]
-        self.looking, self.measuring = parts[2 : 2 + ROUNDS], parts[2 + ROUNDS :]
+        self.one_way, self.glance, self.more, self.audit = parts[:4]
+        self.looking, self.measuring = parts[4 : 4 + ROUNDS], parts[4 + ROUNDS :]
+        self.rest = prepared.share.minus(self.one_way).minus(self.glance)
 
     def _pairs(self) -> list[tuple[str, str]]:
         found = {
@@ -128,12 +142,30 @@ class AdaptiveFitting:
         return [each * len(held) / sum(held) for each in held]
 
     def release(self, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        self._measure_one_way()
+        sets = [(name,) for name in self.names]
+        matter = self._mattering(sets)
+        if self.everything is None:
+            first = self.prepared.one_way_requests(sets, self.one_way, matter)
+        else:
+            first = self.everything.one_way_requests(self.one_way)
+        self._measure_one_way(first)
+        if self.everything is not None:
+            more = self.prepared.one_way_requests(sets, self.more, matter)
+            asked = self.everything.pair_requests(self.rest)
+            if self._is_all_worth_it(first, more, asked):
+                self.measured += self.grant.measure(asked)
+                return self.everything.released_as([*first, *asked]).finish(
+                    self.grant, self.measured, public_rows=self.public_rows, confidence=confidence
+                )
+            self._measure_one_way(more)
+        self.levels = [
+            [even_bins(one, most) for most in (*LEVELS, max(self.sizes) + 1)] for one in self.one
+        ]
         model = Mixture.independent(self.one, generator(0))
         for place in range(ROUNDS):
             tables = [self.rows * self._expected(model, pair, place) for pair in self.pairs]
-            chosen = self._look(tables, self.looking[place], self.measuring[place])
-            self._measure(chosen, self.measuring[place])
+            looks = self._look(tables, range(len(LEVELS) + 1), self.looking[place])
+            self._measure(self._chosen(looks, self.measuring[place]), self.measuring[place])
             steps = STEPS[place]
             fit_by_bins(
                 model,
@@ -148,28 +180,47 @@ class AdaptiveFitting:
 
     # --- measuring ---------------------------------------------------------------------------
 
-    def _measure_one_way(self) -> None:
-        sets = [(name,) for name in self.names]
-        requests = self.prepared.one_way_requests(sets, self.one_way, self._mattering(sets))
-        found = self.grant.measure(requests)
-        self.measured += found
-        tables = ResidualTables(self.schema, found, rows=self.public_rows)
+    def _measure_one_way(self, requests: Sequence[Request]) -> None:
+        self.measured += self.grant.measure(requests)
+        tables = ResidualTables(self.schema, self.measured, rows=self.public_rows)
         std = math.sqrt(tables.cell_variance(()))
         self.rows = max(1.0, likely_rows(float(tables.table(())), std, self.schema.people))
         self.one = []
         for name in self.names:
             std = math.sqrt(tables.cell_variance((name,)))
             self.one.append(smooth_shares(tables.table((name,)), std, self.rows))
-        for each in found:
+        self.targets = []
+        for each in self.measured:
             self._add_target(each)
-        self.levels = [
-            [even_bins(one, most) for most in (*LEVELS, max(self.sizes) + 1)] for one in self.one
-        ]
 
     def _add_target(self, measured: Measurement) -> None:
         target = target_of(measured, self.schema, self.place, self.rows)
         if target is not None:
             self.targets.append(target)
+
+    def _is_all_worth_it(
+        self, first: Sequence[Request], more: Sequence[Request], asked: Sequence[Request]
+    ) -> bool:
+        """Whether the rest of the budget should measure all pairs: a glance at each, at its own cells, tells."""
+        looks = self._look(
+            [
+                self.rows * np.outer(*(self.one[self.place[name]] for name in pair))
+                for pair in self.pairs
+            ],
+            (),
+            self.glance,
+        )
+        counts = {name: self.rows * one for name, one in zip(self.names, self.one, strict=True)}
+        before, after, on_all = (
+            tables_of_noise([*first, *later], self.schema) for later in ((), more, asked)
+        )
+        return noise_is_less(
+            looks,
+            self.pair_weights,
+            on_all=on_all,
+            mended=mended_by(counts, before, after),
+            louder=math.sqrt(self.rest.rho / sum(part.rho for part in self.measuring)),
+        )
 
     def _expected(self, model: Mixture, pair: tuple[str, str], place: int) -> Floats:
         one, other = (self.place[name] for name in pair)
@@ -183,23 +234,21 @@ class AdaptiveFitting:
         bins = tuple(self.levels[self.place[name]][level] for name in pair)
         return None if bins == (None, None) else bins
 
-    def _look(
-        self, tables: list[Floats], looking: Budget, measuring: Budget
-    ) -> list[tuple[Residual | BinnedTable, float]]:
-        """Noisy errors of the model, and what to measure because of them."""
+    def _look(self, tables: list[Floats], levels: Sequence[int], looking: Budget) -> list[Look]:
+        """Noisy errors of the model, pair by pair, at several coarsenesses; without any, at the columns' own cells."""
         queries: list[ModelDistance] = []
-        coarse: list[tuple[int, int, Residual | BinnedTable, Floats]] = []
+        coarse: list[tuple[int, Residual | BinnedTable, Floats]] = []
         for place, (pair, table) in enumerate(zip(self.pairs, tables, strict=True)):
             seen: set[tuple[Bins | None, ...] | None] = set()
-            for level in range(len(LEVELS) + 1):
-                query = self.prepared.residual(pair, self._bins(pair, level))
+            for bins in [self._bins(pair, level) for level in levels] or [None]:
+                query = self.prepared.residual(pair, bins)
                 if query.bins in seen or min(query.shape(self.schema)) < 2:
                     continue
                 seen.add(query.bins)
                 reduced = query.coarse(table)
                 reference = np.rint(reduced).astype(np.int64)
                 queries.append(ModelDistance.to(pair, reference, query.bins, query.completed))
-                coarse.append((place, level, query, reduced))
+                coarse.append((place, query, reduced))
         parts = shares(looking, [1] * len(queries))
         found = self.grant.measure(
             [
@@ -208,25 +257,32 @@ class AdaptiveFitting:
             ]
         )
         self.measured += found
-        known = self._known()
+        return [
+            Look(*each, float(noisy.values[0]), noisy.law.std)
+            for each, noisy in zip(coarse, found, strict=True)
+        ]
+
+    def _chosen(
+        self, looks: Sequence[Look], measuring: Budget
+    ) -> list[tuple[Residual | BinnedTable, float]]:
+        """What to measure because of the errors that were seen."""
+        known, basic = self._known(), self.prepared.accounting is Accounting.BASIC
         candidates = [
             Candidate(
-                pair=place,
-                level=at,
-                error=float(each.values[0]) - CAUTION * each.law.std,
-                cells=np.sort(np.maximum(reduced.ravel(), 0.0).astype(np.float32)),
-                shrink=math.sqrt(prod(1 - 1 / size for size in reduced.shape)),
-                price=self._price(query),
-                power=1 if self.prepared.accounting is Accounting.BASIC else 2,
-                weight=float(self.pair_weights[place]),
-                known=known.get(query, 0.0),
+                pair=each.pair,
+                level=place,
+                error=each.wrong - CAUTION * each.std,
+                cells=np.sort(np.maximum(each.expected.ravel(), 0.0).astype(np.float32)),
+                shrink=math.sqrt(prod(1 - 1 / size for size in each.expected.shape)),
+                price=self._price(each.query),
+                power=1 if basic else 2,
+                weight=float(self.pair_weights[each.pair]),
+                known=known.get(each.query, 0.0),
             )
-            for at, ((place, _, query, reduced), each) in enumerate(zip(coarse, found, strict=True))
+            for place, each in enumerate(looks)
         ]
-        budget = float(
-            measuring.epsilon if self.prepared.accounting is Accounting.BASIC else measuring.rho
-        )
-        return [(coarse[each.level][2], each.cost) for each in choose(candidates, budget)]
+        budget = float(measuring.epsilon if basic else measuring.rho)
+        return [(looks[each.level].query, each.cost) for each in choose(candidates, budget)]
 
     def _price(self, query: Residual | BinnedTable) -> float:
         """The budget that noise of one row on each cell costs."""

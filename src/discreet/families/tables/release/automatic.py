@@ -5,7 +5,8 @@ residuals, whichever has the smaller expected error. Both predict it exactly. Wh
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
 that is the smaller one, without a delta by far (`LEAST_GAIN`); and where noise on everything would leave tables more wrong than
 right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
-spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything.
+spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything. Beside noise on everything in the
+same accounting it is therefore preferred in doubt (`beside_everything`).
 
 `automatic-even` spreads rows that a column leaves out over its cells: see `residuals-even` and `adaptive-even`.
 """
@@ -20,7 +21,7 @@ from discreet.families.shared.release.protocol import Prepared, of_type
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.adaptive import AdaptiveMarginals
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
-from discreet.families.tables.release.predicted_variation import predicted_variation
+from discreet.families.tables.release.predicted_variation import DROWNED, noise_variation
 from discreet.families.tables.release.residual import PreparedResiduals, ResidualMarginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -29,9 +30,6 @@ from discreet.schema import Schema
 
 LEAST_GAIN = 1.25
 """Without a delta, a model is made only if noise on everything is foreseen to be this many times as bad: in doubt, noise has the narrower intervals."""
-
-DROWNED = 0.5
-"""A total variation, averaged over the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +67,11 @@ class AutomaticMarginals:
         if _variation(best, schema.people) >= DROWNED:
             return planned
         gain = LEAST_GAIN if accounting is Accounting.BASIC else 1.0
-        return best if best.weighed() <= gain * planned.comparable(schema.people) else planned
+        return best if best.weighed() <= gain * planned.beside_everything() else planned
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:
     """The total variation that noise leaves, averaged over the tables of a class as these are weighted."""
     asked, schema = of_type(prepared.query_class, Marginals), prepared.schema
-    weights = [float(weight) for weight in asked.weights(schema)]
     sizes = [prod(schema.sizes(columns)) for columns in asked.sets(schema)]
-    each = zip(weights, sizes, prepared.errors_of_tables(), strict=True)
-    return sum(w * predicted_variation(k, error, people) for w, k, error in each) / sum(weights)
+    return noise_variation(sizes, prepared.errors_of_tables(), asked.weights(schema), people)

@@ -27,6 +27,7 @@ LOST_BELOW = 0.4
 CAUTION = 1.5
 """Standard deviations taken off a noisy error before it is believed."""
 PRICES = 60
+MOST_PAIR_CELLS = 1 << 20
 ONE_WAY = Fraction(40, 100)
 """The share for one-way tables, where nobody knows how much noise there will be."""
 LEAST_ONE_WAY, MOST_ONE_WAY = Fraction(20, 100), Fraction(60, 100)
@@ -57,15 +58,19 @@ class Candidate:
     def at(self, units: Floats) -> tuple[Floats, Floats]:
         """For each price of a unit of gain: what the best noise for it gains and costs."""
         sigma = _balanced(self, units)
-        left = self.left(sigma)
-        lost = np.searchsorted(self.cells, LOST_BELOW * left)
-        below = np.concatenate([[0.0], np.cumsum(self.cells, dtype=np.float64)])[lost]
-        noise = 2 * below + MEAN_ABSOLUTE * left * (len(self.cells) - lost) * self.shrink
+        noise = lost_to_noise(self.cells, self.left(sigma), self.shrink)
         return self.weight * (self.error - noise), self.price / sigma**self.power
 
     def left(self, sigma: Floats) -> Floats:
         """The noise of a measurement with `sigma` together with what is known already."""
         return np.asarray(1 / np.sqrt(1 / sigma**2 + self.known))
+
+
+def lost_to_noise(cells: Floats | Singles, std: Floats, shrink: float = 1.0) -> Floats:
+    """The rows that noise leaves wrong in a table of these cells, which are in increasing order."""
+    lost = np.searchsorted(cells, LOST_BELOW * std)
+    below = np.concatenate([[0.0], np.cumsum(cells, dtype=np.float64)])[lost]
+    return np.asarray(2 * below + MEAN_ABSOLUTE * std * (len(cells) - lost) * shrink)
 
 
 @dataclass(frozen=True, slots=True)

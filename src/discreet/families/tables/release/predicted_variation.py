@@ -8,6 +8,8 @@ tables of an average pair are taken to differ by `DEPENDENCE` from those of inde
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +20,8 @@ DEPENDENCE = 0.05
 OVERHEAD = 1.2
 """The error of the adaptive release over that of noise on everything, where it measures everything: some of its budget
 looks for pairs, and measures the model's own error."""
+DROWNED = 0.5
+"""A total variation, averaged over the tables, from which noise leaves them more wrong than right."""
 SHARPNESS = 3
 """How nearly the smaller of two errors is left, where the better of two ways is taken table by table."""
 PLACES = 64
@@ -35,6 +39,15 @@ def predicted_variation(cells: int, error: float, people: int) -> float:
         return 1.0
     quiet = people / harmonic * math.log(cells / loud)
     return min(1.0, (error * loud / 2 + quiet) / people)
+
+
+def noise_variation(
+    cells: Sequence[int], errors: Sequence[float], weights: Sequence[Fraction], people: int
+) -> float:
+    """The same, averaged over tables as these are weighted."""
+    each = zip(weights, cells, errors, strict=True)
+    found = sum(float(w) * predicted_variation(k, error, people) for w, k, error in each)
+    return found / float(sum(weights))
 
 
 @lru_cache(maxsize=4096)
