@@ -30,6 +30,8 @@ TRUE, FALSE, UNKNOWN = 1, 2, 4
 SINGLE = (TRUE, FALSE, UNKNOWN)
 MOST_LOOKS = 1 << 16
 """Boxes that are looked at for one expression."""
+MOST_KEPT = 1 << 14
+"""Boxes of which is kept what an expression may be on them, some megabytes."""
 MOST_LOOKS_INSIDE = 1 << 9
 """Stretches that are looked at inside one cell; what is not settled then stays cut."""
 
@@ -143,16 +145,18 @@ def _looking(
         for place, (side, kept) in sides.items():
             found = kept.get(ranges)
             if found is None:
-                found = kept[ranges] = reach(side, ranges)
+                found = reach(side, ranges)
+                if len(kept) < MOST_KEPT:
+                    kept[ranges] = found
             parts[place] = found
         return reach_from(expression, parts)
 
     return looked
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _kept_reaches(side: Expression, column: Column) -> dict[tuple[Range, ...], Reach]:
-    """What an expression may be on cells of a column, as far as it was looked at: `MOST_LOOKS` boxes at most by each who looks."""
+    """What an expression may be on cells of a column, as far as it was looked at."""
     return {}
 
 
