@@ -11,6 +11,7 @@ import pytest
 
 from discreet.cli.application import application
 from discreet.cli.failures import run
+from discreet.cli.files import held_alone
 from discreet.local.picture import drawing, flipped, smoothed
 
 
@@ -54,6 +55,17 @@ def test_remembered_reports_are_the_same_in_the_next_round(folder):
     assert ran(f"{words} -o one.csv") == 0
     assert ran(f"{words} -o two.csv") == 0
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
+
+
+def test_two_runs_never_draw_two_reports_of_one_person(folder, capsys):
+    """The second would not know what the first has just drawn: two reports tell more than epsilon allows."""
+    ran("local plan --values yes,no --name smoker --epsilon 1 --people 2000 -o q.json")
+    words = "local perturb t.csv --question q.json --identifier id --memory m.json"
+    with held_alone(Path("m.json")):
+        assert ran(f"{words} -o one.csv") == 2
+    assert "Another run works with m.json" in capsys.readouterr().err
+    assert not Path("one.csv").exists() and not Path("m.json").exists()
+    assert ran(f"{words} -o one.csv") == 0
 
 
 @pytest.mark.parametrize(

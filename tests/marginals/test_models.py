@@ -115,10 +115,10 @@ def truth_of(table, schema, columns):
 @pytest.mark.parametrize(
     ("budget", "kinds"),
     [
-        (Budget(rho=5), {"residuals"}),
-        (Budget(epsilon=2, delta="1e-6"), {"residuals", "model"}),
-        (POOR, {"model"}),
-        (Budget(epsilon=3), {"model"}),
+        (Budget(rho=5), ("residuals",)),
+        (Budget(epsilon=2, delta="1e-6"), ("residuals", "model")),
+        (POOR, ("model",)),
+        (Budget(epsilon=3), ("model",)),
     ],
     ids=str,
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import BadInput
@@ -18,6 +21,23 @@ def refuse_overwriting(path: Path, *, force: bool | None) -> None:
         raise BadInput(f"{path} exists. Nothing was done. {remedy}")
     if not path.parent.is_dir():
         raise BadInput(f"The directory {path.parent} does not exist. Nothing was done.")
+
+
+@contextmanager
+def held_alone(path: Path) -> Iterator[None]:
+    """No other run holds `path` meanwhile. A lock on a file beside it, which stays there: `path` itself is replaced."""
+    beside = path.with_name(f".{path.name}.lock")
+    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(
+                f"Another run works with {path}. Nothing was done. Wait until it has ended."
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_text(path: Path, text: str) -> None:

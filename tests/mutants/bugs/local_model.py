@@ -21,6 +21,14 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         tests=(f"{COLLECTING}::test_a_client_repeats_its_report_and_counts_what_it_spent",),
     ),
     Mutant(
+        name="two-runs-draw-two-reports-of-one-person",
+        trap=40,
+        file="src/discreet/cli/files.py",
+        old="            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        new="            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)\n",
+        tests=(f"{COMMANDS}::test_two_runs_never_draw_two_reports_of_one_person",),
+    ),
+    Mutant(
         name="a-clients-hash-is-sent-in-clear",
         trap=40,
         file="src/discreet/local/clients/drawing.py",

@@ -179,7 +179,7 @@ def perturb(
       discreet local perturb people.csv --question smoker.json -o reports.csv
       discreet local perturb people.csv --question smoker.json -o reports.parquet
     """
-    from discreet.cli.files import refuse_overwriting
+    from discreet.cli.files import held_alone, refuse_overwriting
     from discreet.engines.csv.answers import columns_of_lines
     from discreet.local.clients.perturbing import perturb as perturbed
     from discreet.local.question import Question
@@ -201,7 +201,9 @@ def perturb(
         reports = [_report_text(each) for each in perturbed(question, answers)]
     else:
         assert identifier is not None
-        reports = _remembered(question, answers, columns[identifier], memory)
+        # Two runs at once would each draw a report of whoever neither remembers.
+        with held_alone(memory):
+            reports = _remembered(question, answers, columns[identifier], memory)
     write_columns(output, {"report": reports})
     click.echo(f"{output}: one report for each person, at epsilon {question.epsilon} each")
 
