@@ -143,6 +143,8 @@ def _looking(
         for place, (side, kept) in sides.items():
             found = kept.get(ranges)
             if found is None:
+                if len(kept) >= MOST_LOOKS:  # many questions about a fine column
+                    kept.clear()
                 found = kept[ranges] = reach(side, ranges)
             parts[place] = found
         return reach_from(expression, parts)
@@ -152,7 +154,7 @@ def _looking(
 
 @lru_cache(maxsize=16)
 def _kept_reaches(side: Expression, column: Column) -> dict[tuple[Range, ...], Reach]:
-    """What an expression may be on cells of a column, as far as it was looked at: `MOST_LOOKS` boxes at most by each who looks."""
+    """What an expression may be on cells of a column, as far as it was looked at: `MOST_LOOKS` boxes at most."""
     return {}
 
 
