@@ -16,6 +16,8 @@ import pytest
 from discreet import Budget, Schema, release
 from discreet.artifacts.answer import Covers
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.evidence import model_tables
+from discreet.families.tables.answer.models.model_table import models_of
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.families.tables.release.everything import Look, mended_by, noise_is_less
 from discreet.releases.preparing import prepare
@@ -113,6 +115,9 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
     assert verified.ok, verified.problems
     assert verified.allowed.minus(verified.total) == budget.times(0)
     if not dependent:
+        totals = [each.law for each in part.noisy if each.query == Residual(())]
+        known = {each.total_law for each in models_of(model_tables(part, reader.schema))}
+        assert len(totals) == 2 and known == {min(totals, key=lambda law: law.variance)}
         return
     looks = [each for each in part.noisy if isinstance(each.query, ModelDistance)]
     assert len(looks) == len(PAIRS), "one glance at each pair, and no audit"
