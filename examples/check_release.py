@@ -142,8 +142,10 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
     weights = query.get("matrix")  # none: counts of conditions, of which a row may fulfil several
     if kind in MATRICES and weights is not None:
         cells = list(zip(*weights, strict=True))
-        none = (0,) * len(weights)
-        moves = combinations(cells, 2) if moved else ((none, cell) for cell in cells)
+        none = (0,) * len(weights)  # where the schema leaves a row out
+        moves = list(combinations([none, *cells], 2) if moved else ((none, each) for each in cells))
+        if moved and kind == "group-strategy":  # from one group to another: no cell is the same
+            moves += [((*none, *one), (*other, *none)) for one in cells for other in cells]
         steps = [[b - a for a, b in zip(*move, strict=True)] for move in moves]
         first = max((sum(map(abs, step)) for step in steps), default=0)
         second = max((sum(each * each for each in step) for step in steps), default=0)
@@ -210,6 +212,8 @@ def check(path: str) -> tuple[list[str], list[str]]:
         stated = measured.get("cost") or measured["paid"]
         for name in ("epsilon", "delta", "rho"):
             found = getattr(loss, name)
+            if found is not None and found < 0:  # it would make up for the others
+                wrong.append(f"Measurement {place} has a negative {name}.")
             if stated[name] is not None and found is not None and found > Fraction(stated[name]):
                 wrong.append(f"Measurement {place} states {name} {stated[name]}, and has {found}.")
     manifest = release.manifest
@@ -309,7 +313,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         found, wrong = check(arguments[0])
-    except (OSError, KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, LookupError, TypeError, ValueError, ArithmeticError, zipfile.BadZipFile) as error:
         print(f"{arguments[0]} cannot be read as a release: {error}", file=sys.stderr)
         return 2
     print("\n".join([*found, *wrong]))

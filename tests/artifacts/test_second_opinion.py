@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ import discreet as dc
 from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import read_members, write_members
 from discreet.audits.forgery import subjects
+from discreet.families.groups.queries.group_ranges import GroupStrategy
+from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.privacy.laws import LAWS
 from discreet.queries.stored import query_types
 from discreet.releases.verifying import verify
@@ -150,6 +153,37 @@ def test_it_sees_a_sensitivity_that_is_too_small(tmp_path: Path) -> None:
             tried.add(kind)
     rules = second.IN_ONE_CELL | second.ONE_COUNT | second.ONE_NUMBER | second.MATRICES
     assert tried >= rules - {"cell-count", "complete-table"}, "of these there is no release here"
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+def test_rows_of_a_strategy_may_be_left_out_or_change_their_group(adjacency: str) -> None:
+    """Of all releases here only one has a strategy, and its rows come and go. These are the library's own sensitivities."""
+    schema = dc.Schema.loads(PEOPLE.format(adjacency=adjacency, rows=3))
+    chance = np.random.default_rng(11)
+    release = SimpleNamespace(max_rows=3, is_change_one=adjacency == "change-one")
+    for low, high in ((1, 9), (-4, 5), (7, 8)):
+        drawn = chance.integers(low, high, (3, 32)).tolist()
+        matrix = tuple(map(tuple, drawn))
+        for query in (CellStrategy("age", matrix), GroupStrategy("age", ("sex",), matrix)):
+            moved = query.sensitivity(schema)
+            stored = {"query": query.to_dict()}
+            assert second.sensitivities(release, stored) == (moved.l1, moved.l2_squared)
+
+
+def test_a_negative_loss_makes_up_for_no_other(tmp_path: Path) -> None:
+    tried = set()
+    for title, members in of_every_kind().items():
+        manifest = json.loads(members["manifest.json"])
+        for each in list(_noisy(manifest))[:1]:
+            law = each["law"]
+            key = "scale" if "scale" in law else "sigma_squared"
+            law[key] = str(-Fraction(law[key]))
+            assert opinion(_with(members, manifest), tmp_path)[1], title
+            law[key] = "0"
+            write_members(_with(members, manifest), tmp_path / "b.release")
+            assert second.main([str(tmp_path / "b.release")]) == 2, title
+            tried.add((key, manifest["accounting"]))
+    assert {("scale", "basic"), ("sigma_squared", "concentrated")} <= tried
 
 
 def test_it_sees_a_tree_that_spends_too_much(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ kind = "boolean"
 """
 
 
-def test_compare_leaves_out_synthetic_rows_that_have_no_cell(
+def test_compare_and_report_leave_out_synthetic_rows_that_have_no_cell(
     discreet: Callable[..., Done], tmp_path: Path
 ) -> None:
     rows = (f"{place % 3},{place % 5 if place % 2 else ''},{place % 7 < 3}" for place in range(600))
@@ -41,6 +41,7 @@ def test_compare_leaves_out_synthetic_rows_that_have_no_cell(
     assert found.code == 0
     columns = [each["columns"] for each in found.json["tables"]]
     assert sorted(columns) == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert discreet("report", "t.release", "-o", "t.html").code == 0
 
 
 def test_numbers_with_commas_and_texts_that_differ_in_a_sign_are_explained(tmp_path: Path) -> None:

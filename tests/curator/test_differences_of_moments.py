@@ -10,8 +10,9 @@ import pandas
 import pytest
 
 import discreet as dc
+from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
-from discreet.questions.expressions import Call, ColumnValue
+from discreet.questions.expressions import Call, ColumnValue, columns_of
 
 SCHEMA = """
 dataset = "stays"
@@ -66,3 +67,20 @@ def test_the_mean_length_of_a_stay_is_that_of_the_rows(tmp_path: Path) -> None:
         assert found.estimate == pytest.approx(truth, abs=0.2)
         with pytest.raises(dc.BadQuestion, match="datediff"):
             curator.ask("SELECT avg(discharged - admitted) FROM stays", budget=dc.Budget(epsilon=1))
+
+
+def test_a_column_whose_name_is_short_for_a_unit_is_itself() -> None:
+    """sqlglot takes D in datediff('day', a, D) for short for DAY: another column was answered about."""
+    columns = "".join(
+        f'[columns.{name}]\nkind = "date"\nrange = [2020-01-01, 2020-01-31]\n'
+        for name in ("a", "D", "day", "Born")
+    )
+    schema = dc.Schema.loads(f'dataset = "t"\n{columns}')
+    for last in ("D", "day", "Born", '"Born"', "t.D"):
+        text = f"SELECT count(*) FROM t WHERE datediff('day', a, {last}) = 3"
+        asked = parse_question(text, schema).condition
+        assert set(columns_of(asked)) == {"a", last.removeprefix("t.").strip('"')}, last
+    text = "SELECT count(*) FROM t WHERE datediff('day', a, '2020-01-09') = 3"
+    assert set(columns_of(parse_question(text, schema).condition)) == {"a"}
+    with pytest.raises(dc.BadQuestion):
+        parse_question("SELECT count(*) FROM t WHERE datediff('day', a, D, 3) = 3", schema)

@@ -16,8 +16,11 @@ import pytest
 from discreet import Budget, Schema, release
 from discreet.artifacts.answer import Covers
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.evidence import model_tables
+from discreet.families.tables.answer.models.model_table import models_of
+from discreet.families.tables.answer.table_source import GLANCED_NOTE
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
-from discreet.families.tables.release.everything import Look, mended_by, noise_is_less
+from discreet.families.tables.release.everything import GLANCED, Look, mended_by, noise_is_less
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 
@@ -84,6 +87,9 @@ def test_public_facts_decide_whether_a_glance_is_taken() -> None:
     assert asked(Budget(rho="1/2"), people="") is None
     assert asked(Budget(rho="1/2"), text="marginals(3)") is None, "pairs do not tell"
     assert asked(Budget(rho="1/10000000")) is None, "noise would drown them"
+    for rho in range(55 * 10**6, 62 * 10**6, 10**6):  # deviations of noise down to the least double
+        found = asked(Budget(rho=rho), text="marginals(a, b; b, c; a, c)")
+        assert found is None, "no glance would be sharp enough"
 
 
 @pytest.mark.parametrize("dependent", [True, False])
@@ -113,12 +119,17 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
     assert verified.ok, verified.problems
     assert verified.allowed.minus(verified.total) == budget.times(0)
     if not dependent:
+        totals = [each.law for each in part.noisy if each.query == Residual(())]
+        known = {each.total_law for each in models_of(model_tables(part, reader.schema))}
+        assert len(totals) == 2 and known == {min(totals, key=lambda law: law.variance)}
         return
     looks = [each for each in part.noisy if isinstance(each.query, ModelDistance)]
     assert len(looks) == len(PAIRS), "one glance at each pair, and no audit"
     for one, other in PAIRS:
         answer = reader.ask(f"SELECT {one}, {other}, count(*) FROM t GROUP BY {one}, {other}")
         assert answer.columns[0].covers is Covers.NOISE
+        assert GLANCED_NOTE in answer.notes, "the counts before the glance took part in the choice"
+    assert all(claim.theorem.endswith(GLANCED) for claim in reader.release.claims)
     std = {
         each.query.columns: each.law.std for each in part.noisy if isinstance(each.query, Residual)
     }

@@ -25,6 +25,8 @@ SOFTWARE = f"discreet {discreet.__version__}"
 
 ANSWERS, AS_MEASURED = "answers", "as measured, so that they add up"
 """A fact of a part about its answers, and what it says where they may lie below 0."""
+GLANCE = "glance"
+"""A fact of a part whose measurements were chosen after a first noisy look."""
 TOGETHER = "answers agree with"
 """What a part of tables says where its answers agree with those of other parts. Older files do not say it."""
 

@@ -130,14 +130,16 @@ def _synthetic(reader: ReleaseReader) -> SyntheticTable | None:
 
 def _distance(drawn: SyntheticTable, columns: Columns, counts: Floats) -> float:
     """Total variation between the synthetic rows' table and the noisy one, negative counts as 0."""
-    codes = tuple(drawn.codes[:, drawn.names.index(name)].astype(np.int64) for name in columns)
+    codes = drawn.codes[:, [drawn.names.index(name) for name in columns]].astype(np.int64)
+    # A row may have no value in a column that leaves rows out: then the table has no cell for it.
+    codes = codes[np.all(codes < counts.shape, axis=1)]
     table = np.zeros(counts.shape)
-    np.add.at(table, codes, 1.0)
+    np.add.at(table, tuple(codes.T), 1.0)
     noisy = np.maximum(counts, 0.0)
     impossible = impossible_cells(drawn.schema, columns)
     if impossible is not None:
         noisy = np.where(impossible, 0.0, noisy)
-    if not len(drawn) or noisy.sum() <= 0:
+    if not len(codes) or noisy.sum() <= 0:
         return 0.0
     return float(np.abs(table / table.sum() - noisy / noisy.sum()).sum()) / 2
 

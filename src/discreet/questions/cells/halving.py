@@ -145,9 +145,9 @@ def _looking(
         for place, (side, kept) in sides.items():
             found = kept.get(ranges)
             if found is None:
-                found = reach(side, ranges)
-                if len(kept) < MOST_KEPT:
-                    kept[ranges] = found
+                if len(kept) >= MOST_KEPT:  # many questions about a fine column
+                    kept.clear()
+                found = kept[ranges] = reach(side, ranges)
             parts[place] = found
         return reach_from(expression, parts)
 
@@ -156,7 +156,7 @@ def _looking(
 
 @lru_cache(maxsize=8)
 def _kept_reaches(side: Expression, column: Column) -> dict[tuple[Range, ...], Reach]:
-    """What an expression may be on cells of a column, as far as it was looked at."""
+    """What an expression may be on cells of a column, as far as it was looked at: `MOST_KEPT` boxes at most."""
     return {}
 
 

@@ -96,26 +96,36 @@ def parsed(text: str, *, shape: str) -> Any:
     return statement if top is None else statement.limit(top, copy=False)
 
 
+def _difference(arguments: Sequence[Any]) -> Any:
+    """datediff(...) as it is written: the parser alone would take b in datediff('day', a, b) for a unit, and spell it as one."""
+    from sqlglot import exp
+
+    unit = [exp.null() for _ in arguments[2:3]]
+    node = exp.DateDiff.from_arg_list([*arguments[:2], *unit, *arguments[3:]])
+    for each in arguments[2:3]:
+        node.set("unit", each)
+    return node
+
+
 def _name_units(statement: Any) -> None:
-    """In datediff('day', a, b) the parser takes b for the unit, and in datediff(day, a, b) day for a column."""
+    """Which of its parts is the unit: in datediff(day, a, b) the parser takes day for a column, in date_diff(b, a, day) too."""
     from sqlglot import exp
 
     for node in statement.find_all(exp.DateDiff):
         first, last = node.this, node.args.get("unit")
-        is_name = type(last) is exp.Var
-        if type(first) is exp.Column and first.name.lower() in UNITS_OF_TIME:
-            if last is None or (is_name and last.name.lower() in UNITS_OF_TIME):
-                continue  # a column has the name of a unit
+        is_last = type(last) in (exp.Column, exp.Literal) and last.name.lower() in UNITS_OF_TIME
+        is_word = type(first) is exp.Column and first.name.lower() in UNITS_OF_TIME
+        if is_word and last is not None and not is_last:
             node.set("this", exp.Literal.string(first.name))
-            first = node.this
-        if type(first) is exp.Literal and first.name.lower() in UNITS_OF_TIME and is_name:
-            node.set("unit", exp.column(last.name))
+        is_first = type(node.this) is exp.Literal and node.this.name.lower() in UNITS_OF_TIME
+        if last is not None and is_last and not is_first:  # else a column has the name of a unit
+            node.set("unit", exp.var(last.name.upper()))
 
 
 @cache
 def _dialect() -> Any:
     """Plain SQL, with names in backticks too, as in MySQL, BigQuery and Spark, and DuckDB's and Python's `//`."""
-    from sqlglot import Dialect, TokenType, tokens
+    from sqlglot import Dialect, TokenType, parser, tokens
 
     # What sqlglot says of spellings that it cannot write is no sentence of ours: keep it off the screen.
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -126,6 +136,12 @@ def _dialect() -> Any:
             KEYWORDS: ClassVar[dict[str, TokenType]] = {
                 **tokens.Tokenizer.KEYWORDS,
                 "//": TokenType.DIV,
+            }
+
+        class Parser(parser.Parser):
+            FUNCTIONS: ClassVar[dict[str, Any]] = {
+                **parser.Parser.FUNCTIONS,
+                **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _difference),
             }
 
     return AnyQuotes()

@@ -204,11 +204,14 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
 
 
 def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw | None]:
-    """The number of rows with its noise: measured, or public and then what the model stands for."""
-    for each in measured:
-        if isinstance(each.query, Residual) and each.query.columns == ():
-            return float(each.values[0]), each.law
-    return public, None
+    """The number of rows with its noise: measured, at its best, or public and then what the model stands for."""
+    counts = [
+        each for each in measured if isinstance(each.query, Residual) and not each.query.columns
+    ]
+    if not counts:
+        return public, None
+    best = min(counts, key=lambda each: each.law.variance)
+    return float(best.values[0]), best.law
 
 
 def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:

@@ -64,6 +64,7 @@ WITHIN_NOTE = (
     "Every table counts the rows that have a cell in all of its columns. So tables over different columns count different rows, and "
     "sums of their cells differ."
 )
+GLANCED_NOTE = "What was measured was chosen by a noisy glance at all pairs. The interval takes that choice as given; how often it holds was measured, and is not proved."
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
 USUAL_NOTE = "The interval is as wide as such counts are usually off, judged by the measured error of the model in this table. How often such intervals hold was measured on many tables and is not proved. Above a confidence of 99% the interval is proved, and far wider."
 
@@ -154,6 +155,8 @@ class TableSource(Source):
             model = self._library.models.get(selection.names)
             if region.kind == "count" and model is not None and model.usual is not None:
                 notes.append(USUAL_NOTE)
+        if self._library.is_glanced:
+            notes.append(GLANCED_NOTE)
         agreement = self._library.agreement
         if region.kind == "count" and agreement is not None and agreement.as_measured:
             notes.append(ADDITIVE_NOTE)

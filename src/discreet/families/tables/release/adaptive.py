@@ -218,7 +218,12 @@ class PreparedAdaptive(PreparedClass):
         """The share of the budget for a glance at all pairs: what it needs, and no less than one coarseness of a look gets."""
         moved = ModelDistance((), "").sensitivity(self.schema).l2_squared
         wanted = 2 * people * drowning / SHARPER  # the deviation of the mean distance of a pair
-        needed = Fraction(moved / (2 * float(self.share.rho) * wanted**2))
+        whole = 2 * float(self.share.rho) * wanted**2
+        if (
+            whole <= moved
+        ):  # all of the budget would not do; noise next to nothing has a square of 0
+            return Fraction(1)
+        needed = Fraction(moved / whole)
         least = looking_share(drowning) / (ROUNDS * (len(LEVELS) + 1))
         return max(least, needed.limit_denominator(FINEST))
 

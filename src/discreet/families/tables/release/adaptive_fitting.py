@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import GLANCE, ErrorClaim, Part
 from discreet.core.vault import Request
 from discreet.families.shared.estimate.combination import likely_rows
 from discreet.families.shared.estimate.public_random import generator
@@ -40,7 +40,12 @@ from discreet.families.tables.release.claims import (
     model_claim,
     read_from_whole_counts,
 )
-from discreet.families.tables.release.everything import Look, mended_by, noise_is_less
+from discreet.families.tables.release.everything import (
+    GLANCED,
+    Look,
+    mended_by,
+    noise_is_less,
+)
 from discreet.families.tables.release.mending import mended
 from discreet.families.tables.release.pair_choice import (
     CAUTION,
@@ -154,9 +159,13 @@ class AdaptiveFitting:
             asked = self.everything.pair_requests(self.rest)
             if self._is_all_worth_it(first, more, asked):
                 self.measured += self.grant.measure(asked)
-                return self.everything.released_as([*first, *asked]).finish(
+                part, claims = self.everything.released_as([*first, *asked]).finish(
                     self.grant, self.measured, public_rows=self.public_rows, confidence=confidence
                 )
+                claims = tuple(
+                    replace(each, theorem=f"{each.theorem}; {GLANCED}") for each in claims
+                )
+                return replace(part, facts={**part.facts, GLANCE: GLANCED}), claims
             self._measure_one_way(more)
         self.levels = [
             [even_bins(one, most) for most in (*LEVELS, max(self.sizes) + 1)] for one in self.one

@@ -33,6 +33,8 @@ from discreet.privacy.budget import Budget
 if TYPE_CHECKING:
     from discreet.families.tables.release.adaptive import PreparedAdaptive
 
+GLANCED = "what was measured was chosen by a noisy glance at all pairs, which is taken as given"
+"""The numbers that are measured before the glance take part in the choice, so the laws of their noise are those of a fixed choice only nearly."""
 LEAST = 1e-12
 """Stands for a variance of 0 where one divides by it."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.answering.readings import Reading
 from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import GLANCE
 from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.evidence import Agreement, NoisyTable, Numbers, reduced
 from discreet.families.shared.answer.library import Library
@@ -58,6 +59,8 @@ class TableLibrary:
         self.tables, self.sums, self.counts = found.tables, found.sums, found.counts
         self.spreads_evenly, self.own_sources = found.spreads_evenly, found.sources
         self.table_parts, self.lacks = library.table_parts, library.lacks
+        self.is_glanced = any(GLANCE in part.facts for part in self.release.parts)
+        """Whether what was measured was chosen after a first noisy look."""
         self.models = {
             model.columns: model
             for model in models_of(found)
