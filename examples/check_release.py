@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import tomllib
 import zipfile
@@ -64,6 +65,13 @@ class Release:
         return sizes, memoryview(data)[10 + length :].cast(code).tolist()
 
 
+def exact(text: str) -> Fraction:
+    """A number of the file. Others, such as 1e999999999, would take for ever to write out."""
+    if not re.fullmatch(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?", text, re.ASCII):
+        raise ValueError("a number in it is not an exact fraction.")
+    return Fraction(text)
+
+
 class Loss:
     """What one measurement loses: an epsilon, a delta, a rho and the square of a mu; `None` if there is none."""
 
@@ -88,15 +96,15 @@ def loss_of_noise(measured: dict[str, Any], l1: int, l2_squared: int) -> Loss:
     """Of numbers of these sensitivities, each with independent noise."""
     law = measured["law"]
     if law["kind"] == "discrete-laplace":
-        epsilon = l1 / Fraction(law["scale"])
+        epsilon = l1 / exact(law["scale"])
         return within(epsilon, 2 * epsilon)
-    mu_squared = l2_squared / Fraction(law["sigma_squared"])
+    mu_squared = l2_squared / exact(law["sigma_squared"])
     stated = measured["cost"]
     if stated["rho"] is None:  # made for one epsilon and delta
-        epsilon = Fraction(stated["epsilon"])
+        epsilon = exact(stated["epsilon"])
         rounded = law["kind"] == "rounded-gaussian"
         delta = delta_of_mu(float(mu_squared), float(epsilon)) if rounded else None
-        claimed = Fraction(stated["delta"])
+        claimed = exact(stated["delta"])
         if delta is not None and delta > float(claimed) * (1 + NEARLY):
             claimed = Fraction(delta)
         return Loss(epsilon, claimed)
@@ -153,7 +161,7 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
     if kind == "clamped-sum":
         column, grid = release.columns[query["column"]], query["grid"]
         bounds = column.get("bounds") or column["range"]
-        ends = [(Fraction(str(end)) - Fraction(query["center"])) * grid for end in bounds]
+        ends = [(Fraction(str(end)) - exact(query["center"])) * grid for end in bounds]
         low, high = min(0, math.floor(ends[0])), max(0, math.ceil(ends[1]))
         reach = rows * max(1, high - low if moved else max(-low, high))
         return reach, reach**2
@@ -171,11 +179,11 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
     Where a node is stopped, all that its path has left was spent on it, so nothing below it may be counted.
     """
     depths = measured["tree"]["depths"]
-    left = whole = Fraction(measured["path_epsilon"])
+    left = whole = exact(measured["path_epsilon"])
     above: tuple[list[int], set[tuple[int, ...]]] | None = None
     for level in measured["levels"]:
-        stopped, refined = Fraction(level["stopped_epsilon"]), Fraction(level["refined_epsilon"])
-        if stopped > left or max(refined, Fraction(level["first_epsilon"])) > stopped:
+        stopped, refined = exact(level["stopped_epsilon"]), exact(level["refined_epsilon"])
+        if stopped > left or max(refined, exact(level["first_epsilon"])) > stopped:
             raise ValueError("a tree spends more on a path than the path has.")
         (many, width), flat = release.array(level["nodes"])
         nodes = list(zip(*(flat[axis::width] for axis in range(width)), strict=True))
@@ -214,7 +222,7 @@ def check(path: str) -> tuple[list[str], list[str]]:
             found = getattr(loss, name)
             if found is not None and found < 0:  # it would make up for the others
                 wrong.append(f"Measurement {place} has a negative {name}.")
-            if stated[name] is not None and found is not None and found > Fraction(stated[name]):
+            if stated[name] is not None and found is not None and found > exact(stated[name]):
                 wrong.append(f"Measurement {place} states {name} {stated[name]}, and has {found}.")
     manifest = release.manifest
     numbers = sum(
@@ -241,11 +249,11 @@ def _loss(release: Release, measured: dict[str, Any], recorded: Counter[str]) ->
             "selection"
         ):  # by the exponential mechanism: its losses spread over an interval of epsilon
             recorded["selection"] += 1
-            epsilon = Fraction(measured["cost"]["epsilon"])
+            epsilon = exact(measured["cost"]["epsilon"])
             return within(epsilon, epsilon)
         case "naming":  # of keys that enough people hold
             recorded["naming"] += 1
-            return Loss(Fraction(measured["paid"]["epsilon"]), Fraction(measured["paid"]["delta"]))
+            return Loss(exact(measured["paid"]["epsilon"]), exact(measured["paid"]["delta"]))
     stated = measured["l1"], measured["l2_squared"]
     found = sensitivities(release, measured)
     if found is None:
@@ -266,7 +274,7 @@ def _arrays(measured: dict[str, Any]) -> list[int]:
 
 def _total(manifest: dict[str, Any], losses: list[Loss], wrong: list[str]) -> str:
     """All losses together, under the file's way to add them up, against what it promises."""
-    budget = {name: Fraction(amount) for name, amount in manifest["budget"].items()}
+    budget = {name: exact(amount) for name, amount in manifest["budget"].items()}
     accounting, delta = manifest["accounting"], budget["delta"]
     try:
         if accounting == "basic":
@@ -313,7 +321,14 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         found, wrong = check(arguments[0])
-    except (OSError, LookupError, TypeError, ValueError, ArithmeticError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        zipfile.BadZipFile,
+    ) as error:
         print(f"{arguments[0]} cannot be read as a release: {error}", file=sys.stderr)
         return 2
     print("\n".join([*found, *wrong]))

@@ -223,6 +223,10 @@ def test_its_command_says_what_it_found(tmp_path: Path, capsys: pytest.CaptureFi
     write_members(_with(members, manifest), tmp_path / "b.release")
     assert second.main([str(tmp_path / "b.release")]) == 1
     assert "the file promises 0.5" in capsys.readouterr().out
+    manifest["budget"]["epsilon"] = "1e999999999"
+    write_members(_with(members, manifest), tmp_path / "d.release")
+    assert second.main([str(tmp_path / "d.release")]) == 2
+    assert "not an exact fraction" in capsys.readouterr().err
     (tmp_path / "c.release").write_text("nothing")
     assert second.main([str(tmp_path / "c.release")]) == 2
     assert second.main([]) == 2
