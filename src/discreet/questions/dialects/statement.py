@@ -111,10 +111,16 @@ def _name_units(statement: Any) -> None:
     """Which of its parts is the unit: in datediff(day, a, b) the parser takes day for a column, in date_diff(b, a, day) too."""
     from sqlglot import exp
 
+    def is_unit(node: Any) -> bool:
+        if type(node) not in (exp.Column, exp.Literal) or node.name.lower() not in UNITS_OF_TIME:
+            return False
+        return type(node) is exp.Literal or not (
+            node.table or node.this.quoted
+        )  # t.day is a column
+
     for node in statement.find_all(exp.DateDiff):
         first, last = node.this, node.args.get("unit")
-        is_last = type(last) in (exp.Column, exp.Literal) and last.name.lower() in UNITS_OF_TIME
-        is_word = type(first) is exp.Column and first.name.lower() in UNITS_OF_TIME
+        is_last, is_word = is_unit(last), type(first) is exp.Column and is_unit(first)
         if is_word and last is not None and not is_last:
             node.set("this", exp.Literal.string(first.name))
         is_first = type(node.this) is exp.Literal and node.this.name.lower() in UNITS_OF_TIME
