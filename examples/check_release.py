@@ -19,7 +19,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 CODES = {"|b1": "?", "|i1": "b", "<i2": "h", "<i4": "i", "<i8": "q"}
 CODES |= {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f8": "d"}
@@ -72,28 +72,27 @@ def exact(text: str) -> Fraction:
     return Fraction(text)
 
 
-class Loss:
-    """What one measurement loses: an epsilon, a delta, a rho and the square of a mu; `None` if there is none."""
+class Loss(NamedTuple):
+    """What one measurement costs, in each notion of privacy loss; `None` where the notion has no bound for it."""
 
-    def __init__(
-        self,
-        epsilon: Fraction | None = None,
-        delta: Fraction = Fraction(0),
-        rho: Fraction | None = None,
-        mu_squared: float | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.rho, self.mu_squared = epsilon, delta, rho, mu_squared
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    mu_squared: float | None = None
 
 
 def within(epsilon: Fraction, spread: Fraction) -> Loss:
-    """Of a mechanism whose log-likelihood ratios stay within `epsilon`, and in an interval of length `spread`."""
-    chance = 1 / (1 + math.exp(-float(spread) / 2)) if spread < 60 else 0.0
-    mu = 2 * NormalDist().inv_cdf(chance) if chance else math.sqrt(4 * spread)
-    return Loss(epsilon, rho=spread**2 / 8, mu_squared=mu**2)
+    """The loss of a mechanism whose log-likelihood ratios stay within `epsilon`, and in an interval of length `spread`."""
+    if not spread:
+        return Loss(epsilon, rho=Fraction(0), mu_squared=0.0)
+    # By the small tail, which doubles hold to full precision; far out, by a simple bound of that tail.
+    far = spread > 200
+    mu = 0.0 if far else -2 * NormalDist().inv_cdf(1 / (1 + math.exp(float(spread) / 2)))
+    return Loss(epsilon, rho=spread**2 / 8, mu_squared=float(4 * spread) if far else mu**2)
 
 
 def loss_of_noise(measured: dict[str, Any], l1: int, l2_squared: int) -> Loss:
-    """Of numbers of these sensitivities, each with independent noise."""
+    """What it costs to publish numbers of these sensitivities, each with independent noise."""
     law = measured["law"]
     if law["kind"] == "discrete-laplace":
         epsilon = l1 / exact(law["scale"])
@@ -113,7 +112,7 @@ def loss_of_noise(measured: dict[str, Any], l1: int, l2_squared: int) -> Loss:
 
 
 def delta_of_mu(mu_squared: float, epsilon: float) -> float:
-    """Of Gaussian noise (Balle and Wang 2018)."""
+    """The delta of Gaussian noise at an epsilon (Balle and Wang 2018)."""
     mu = math.sqrt(mu_squared)
     if not mu:
         return 0.0
@@ -122,7 +121,7 @@ def delta_of_mu(mu_squared: float, epsilon: float) -> float:
 
 
 def delta_of_rho(rho: float, epsilon: float) -> float:
-    """Of rho-zCDP (Canonne, Kamath, Steinke 2020): the least over orders of Renyi divergence."""
+    """The delta of rho-zCDP at an epsilon: the least over all orders (Canonne, Kamath, Steinke 2020)."""
     if not rho:
         return 0.0
 

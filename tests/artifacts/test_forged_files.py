@@ -24,7 +24,7 @@ from discreet.schema import Schema
 from tests.releases_by_hand import people, release_of_tables
 
 SHAPES = [(0, 10**30), (0, 2**62), (2**62, 0, 2**62), (0,) * 70, (True,)]
-"""Of arrays without numbers, or with one, that no array can have."""
+"""Shapes that no array can have, although their product is 0 or 1."""
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_as_many_tables_are_refused_before_they_are_listed(path: Path) -> None:
 
 
 def test_the_least_integer_in_a_strategy_does_not_pass_for_a_small_one(tmp_path: Path) -> None:
-    """Of -2^63 there is no absolute value in 64 bits: a query that costs 2^63 times its budget would verify."""
+    """In 64 bits the absolute value of -2^63 is negative: a query that costs 2^63 times its budget would verify."""
     path = tmp_path / "a.release"
     release_to_file(
         pd.DataFrame({"age": [3, 17] * 9}),

@@ -122,7 +122,7 @@ def test_it_agrees_on_every_release(tmp_path: Path) -> None:
 
 
 def test_it_sees_half_the_noise(tmp_path: Path) -> None:
-    """Of everything, so that no rounding in the file's favour can hide it."""
+    """All noise is halved at once, so that no rounding in the file's favour can hide it."""
     tried = 0
     for title, members in of_every_kind().items():
         manifest = json.loads(members["manifest.json"])
@@ -157,7 +157,7 @@ def test_it_sees_a_sensitivity_that_is_too_small(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
 def test_rows_of_a_strategy_may_be_left_out_or_change_their_group(adjacency: str) -> None:
-    """Of all releases here only one has a strategy, and its rows come and go. These are the library's own sensitivities."""
+    """Compared with the library's own sensitivities: the releases here have hardly any strategies."""
     schema = dc.Schema.loads(PEOPLE.format(adjacency=adjacency, rows=3))
     chance = np.random.default_rng(11)
     release = SimpleNamespace(max_rows=3, is_change_one=adjacency == "change-one")

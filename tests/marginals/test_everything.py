@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import Budget, Schema, release
+from discreet.answering import ReleaseReader
 from discreet.artifacts.answer import Covers
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.evidence import model_tables
@@ -56,7 +57,7 @@ def test_all_pairs_are_measured_where_most_of_them_stand_out_from_noise() -> Non
 
 
 def test_what_more_budget_for_single_columns_mends_is_no_dependence() -> None:
-    """Of 500 rows in a pair, 400 are due to noise in its columns: 500^2 - 400^2 is 300^2."""
+    """Noise in single columns makes some of the 500 rows that a pair gets wrong; more budget for them mends these."""
     assert decided([500.0] * 15)
     assert not decided([500.0] * 15, 480.0**2 / 2)
     counts = {"a": np.full(CELLS, ROWS / CELLS)}
@@ -104,14 +105,18 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
         for place, name in enumerate(NAMES)
     }
     budget = Budget(rho="1/1000")
-    reader = release(
-        pa.table(columns),
-        schema_of("people = 20000\n"),
-        budget=budget,
-        workload="marginals(2)",
-        algorithms={"marginals(2)": "adaptive"},
-        ledger=tmp_path / "ledger.db",
-    )
+
+    def released(algorithm: str) -> ReleaseReader:
+        return release(
+            pa.table(columns),
+            schema_of("people = 20000\n"),
+            budget=budget,
+            workload="marginals(2)",
+            algorithms={"marginals(2)": algorithm},
+            ledger=tmp_path / f"{algorithm}.db",
+        )
+
+    reader = released("adaptive")
     part = reader.release.parts[0]
     assert part.algorithm == "adaptive"
     assert part.kind == ("residuals" if dependent else "model")
@@ -133,14 +138,7 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
     std = {
         each.query.columns: each.law.std for each in part.noisy if isinstance(each.query, Residual)
     }
-    alone = release(
-        pa.table(columns),
-        schema_of("people = 20000\n"),
-        budget=budget,
-        workload="marginals(2)",
-        algorithms={"marginals(2)": "residuals"},
-        ledger=tmp_path / "other.db",
-    ).release.parts[0]
+    alone = released("residuals").release.parts[0]
     for each in alone.noisy:
         assert isinstance(each.query, Residual)
         # All that is lost is the glance, by one in a hundred of the budget.

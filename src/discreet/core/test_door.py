@@ -3,8 +3,8 @@
 Nothing in the public API, in the command line or in the core imports this module;
 a test scans the sources for that. Only tests and `audits/` may. Injection holds for
 the current context alone: other threads, and tasks started elsewhere, keep the
-system's entropy. While it holds, `entropy.entropy_is_injected()` is true, so that
-whatever publishes can refuse.
+system's entropy. While it holds, `entropy.entropy_is_injected()` is true: after every
+test, it is seen that none was left behind.
 """
 
 from __future__ import annotations
