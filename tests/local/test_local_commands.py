@@ -65,6 +65,9 @@ def test_two_runs_never_draw_two_reports_of_one_person(folder, capsys):
         assert ran(f"{words} -o one.csv") == 2
     assert "Another run works with m.json" in capsys.readouterr().err
     assert not Path("one.csv").exists() and not Path("m.json").exists()
+    assert ran(f"{words.replace('m.json', 'nowhere/m.json')} -o one.csv") == 2
+    said = capsys.readouterr().err
+    assert "nowhere/m.json" in said and ".lock" not in said and not Path("one.csv").exists()
     assert ran(f"{words} -o one.csv") == 0
 
 

@@ -27,7 +27,10 @@ def refuse_overwriting(path: Path, *, force: bool | None) -> None:
 def held_alone(path: Path) -> Iterator[None]:
     """No other run holds `path` meanwhile. A lock on a file beside it, which stays there: `path` itself is replaced."""
     beside = path.with_name(f".{path.name}.lock")
-    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:  # of a name that nobody typed
+        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
