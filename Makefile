@@ -95,7 +95,7 @@ house: $(VENV)/.test
 	@$(BIN)/python tools/house.py
 
 bench: $(VENV)/.bench
-	@$(BIN)/python benchmarks/run_all.py
+	@$(BIN)/python benchmarks/run_all.py $(if $(KEPT),--kept $(KEPT))
 
 trust: $(VENV)/.test mutants audit
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --fresh-noise

@@ -1,14 +1,21 @@
 """`make bench`: run every benchmark here, print one table, and fail if a bar was missed.
 
-A benchmark is a script that prints JSON lines {"bar", "value", "limit", "ok"}; anything else
-that it prints is passed on. `run_all.py scan start` runs only those.
+    python benchmarks/run_all.py
+    python benchmarks/run_all.py scan start
+    python benchmarks/run_all.py --kept bars.jsonl
+
+A benchmark is a script that prints JSON lines {"bar", "value", "limit", "ok"}; anything else that it prints is passed
+on. All of them take hours. With `--kept FILE` each benchmark is written to that file when it ends, and one that is
+there already is not run again: a run that was broken off goes on where it was. `make bench KEPT=FILE` does the same.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +27,10 @@ from rich.text import Text
 HERE = Path(__file__).parent
 
 
-def lines_of(script: Path) -> list[dict[str, Any]]:
+Bar = dict[str, Any]
+
+
+def bars_of(script: Path) -> list[Bar]:
     """What one benchmark measured; a script that ends badly is itself a missed bar."""
     found = []
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
@@ -31,10 +41,43 @@ def lines_of(script: Path) -> list[dict[str, Any]]:
             found.append({key: measured[key] for key in ("bar", "value", "limit", "ok")})
         except (ValueError, KeyError, TypeError):
             print(line, end="")
-    if process.wait() != 0 and all(line["ok"] for line in found):
+    if process.wait() != 0 and all(bar["ok"] for bar in found):
         code = process.returncode
         found.append({"bar": f"{script.stem} ends", "value": code, "limit": 0, "ok": False})
     return found
+
+
+def kept_bars(file: Path | None) -> dict[str, list[Bar]]:
+    """By benchmark, what earlier runs wrote to the file. A line that was not written to its end is left out."""
+    kept = {}
+    for line in file.read_text().splitlines() if file is not None and file.exists() else ():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        kept[entry["benchmark"]] = entry["bars"]
+    return kept
+
+
+def measured(script: Path, kept: dict[str, list[Bar]], file: Path | None) -> list[Bar]:
+    """The bars of one benchmark, measured now unless they were kept."""
+    if script.stem in kept:
+        return kept[script.stem]
+    print(f"{script.stem} ...", file=sys.stderr, flush=True)
+    started = time.monotonic()
+    bars = bars_of(script)
+    seconds = round(time.monotonic() - started)
+    missed = sum(not bar["ok"] for bar in bars)
+    print(
+        f"{script.stem}: {len(bars)} bars, {missed} missed, {seconds} s",
+        file=sys.stderr,
+        flush=True,
+    )
+    if file is not None:
+        with file.open("a") as writing:
+            entry = {"benchmark": script.stem, "seconds": seconds, "bars": bars}
+            writing.write(json.dumps(entry) + "\n")
+    return bars
 
 
 def shown(value: object) -> str:
@@ -42,12 +85,17 @@ def shown(value: object) -> str:
 
 
 def main() -> int:
-    wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("benchmarks", nargs="*", help="which to run; all of them, if none is named")
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="keep what is measured in FILE")
+    asked = parser.parse_args()
     scripts = sorted(path for path in HERE.glob("*.py") if path.name != Path(__file__).name)
-    unknown = set(wanted) - {path.stem for path in scripts}
+    scripts = [path for path in scripts if path.stem != "__init__"]
+    unknown = set(asked.benchmarks) - {path.stem for path in scripts}
     if unknown:
         print(f"No such benchmark: {', '.join(sorted(unknown))}.", file=sys.stderr)
         return 2
+    kept = kept_bars(asked.kept)
     table = Table(box=box.SIMPLE_HEAD)
     for name, side in (
         ("benchmark", "left"),
@@ -59,17 +107,16 @@ def main() -> int:
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     missed = 0
     for script in scripts:
-        if wanted and script.stem not in wanted:
+        if asked.benchmarks and script.stem not in asked.benchmarks:
             continue
-        print(f"{script.stem} ...", file=sys.stderr)
-        for line in lines_of(script):
-            missed += not line["ok"]
-            verdict = Text("yes", style="green") if line["ok"] else Text("MISSED", style="bold red")
+        for bar in measured(script, kept, asked.kept):
+            missed += not bar["ok"]
+            verdict = Text("yes", style="green") if bar["ok"] else Text("MISSED", style="bold red")
             table.add_row(
                 script.stem,
-                Text(str(line["bar"])),
-                shown(line["value"]),
-                shown(line["limit"]),
+                Text(str(bar["bar"])),
+                shown(bar["value"]),
+                shown(bar["limit"]),
                 verdict,
             )
     Console().print(table)
