@@ -77,6 +77,32 @@ def test_the_interval_index_and_the_box_index_agree_also_when_tables_are_built_i
         np.testing.assert_allclose(getattr(small, name), getattr(boxes, name), atol=1e-7)
 
 
+def test_a_table_of_all_boundaries_is_made_once_it_pays_and_changes_no_answer(monkeypatch):
+    """A question of a large tree costs a few climbs; a table of all would take a hundred times the tree's memory."""
+    generator = np.random.default_rng()
+    made = prepared((1000,))
+    with drawing(spiky((1000,), generator), made) as draw:
+        source = RangeSource(draw(), made.schema)
+    monkeypatch.setattr("discreet.families.ranges.estimate.tree_intervals.FEW_ENTRIES", 0)
+    climbed = []
+    climbing = IntervalIndex._boundaries
+    monkeypatch.setattr(
+        IntervalIndex,
+        "_boundaries",
+        lambda self, leaves: (climbed.append(len(leaves)), climbing(self, leaves))[1],
+    )
+    index = IntervalIndex(source.nodes)
+    first, last = np.sort(generator.integers(0, 1000, (2, 40)), axis=0).astype(np.uint64)
+    alone = [index.between(first[[place]], last[[place]]) for place in range(2)]
+    assert max(climbed) <= 4
+    for _ in range(len(index.leaves) // len(first) + 1):
+        again = index.between(first, last)
+    assert climbed[-1] == len(index.leaves)
+    for place, each in enumerate(alone):
+        for one, all_of_them in zip(each.numbers, again.numbers, strict=True):
+            assert one[0] == all_of_them[place]
+
+
 def test_smoothed_counts_are_non_negative_and_children_add_to_their_parent():
     generator = np.random.default_rng()
     made = prepared((500, 9), epsilon="1/10")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 
 import discreet as dc
 from discreet.answering.regions.region import Region
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.answer.tree_sums import sums_of
+from discreet.families.ranges.answer.tree_sums import _edge, sums_of
+from discreet.families.ranges.estimate.tree_passes import TreePasses
 from discreet.families.ranges.release.tree import FullTree
 from discreet.questions.expressions import Call, ColumnValue, Constant
 from tests.no_noise import without_noise
@@ -48,6 +52,49 @@ def test_weighted_leaves_have_the_variance_of_dense_least_squares(cells):
     ordered = weights[np.argsort(first[:, 0])]
     found = source.intervals.weighted_deviation(ordered)
     assert found**2 == pytest.approx(weights @ covariance @ weights)
+
+
+@pytest.mark.parametrize("cells", [1, 2, 37, 300])
+def test_sums_up_to_each_leaf_have_the_variance_of_dense_least_squares(cells):
+    generator = np.random.default_rng()
+    made = prepared((cells,))
+    with drawing(generator.poisson(generator.gamma(0.1, 60, cells)), made) as draw:
+        source = RangeSource(draw(), made.schema)
+    first, _, _, covariance = dense_least_squares(source.tree, (cells,))
+    order = np.argsort(first[:, 0])
+    covariance = covariance[np.ix_(order, order)]
+    many = len(order)
+    passes = TreePasses(source.nodes, source.intervals.leaves)
+    before, after = generator.normal(0, 10, (2, many))
+    weights = np.where(np.arange(many) < np.arange(many)[:, np.newaxis], before, after)
+    expected = np.einsum("bi,ij,bj->b", weights, covariance, weights)
+    np.testing.assert_allclose(passes.boundary_deviations(before, after) ** 2, expected, rtol=1e-6)
+    level, start, stop = 0.3, many // 4, many - many // 5
+    inside = (np.arange(many) >= start) & (np.arange(many) < stop)
+    weights = np.where(np.arange(many) < np.arange(start, stop)[:, np.newaxis], 1 - level, -level)
+    weights = weights * inside
+    expected = np.einsum("bi,ij,bj->b", weights, covariance, weights)
+    found = source.intervals.excess(level, start, stop)
+    np.testing.assert_allclose(found**2, expected, rtol=1e-6, atol=1e-9)
+
+
+@given(
+    far=st.floats(-1e18, -1e-3),
+    best=st.floats(1e-3, 1e18),
+    share=st.floats(0, 1),
+    power=st.sampled_from([0.3, 1.0, 3.0]),
+    sign=st.sampled_from([1, -1]),
+)
+def test_the_end_of_an_interval_is_found_on_the_safe_side(far, best, share, power, sign):
+    """However values are ruled out: what is found is ruled out, or the first of all, and near the end."""
+    end = far + share * (best - far)
+
+    def surplus(t):
+        return math.copysign(abs(end - sign * t) ** power, end - sign * t)
+
+    found = sign * _edge(sign * far, sign * best, surplus)
+    assert found <= end
+    assert end - found <= (best - far) / 2**29
 
 
 @pytest.mark.parametrize("algorithm", [None, FullTree()], ids=["adaptive", "full"])

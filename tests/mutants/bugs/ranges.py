@@ -14,10 +14,18 @@ RANGES = (
     Mutant(
         name="a-sum-over-leaves-has-no-noise-of-the-whole",
         trap=42,
-        file="src/discreet/families/ranges/estimate/tree_intervals.py",
-        old="return math.sqrt(variance + float(part[0]) ** 2 * nodes.root_variance)",
-        new="return math.sqrt(variance)",
+        file="src/discreet/families/ranges/estimate/tree_passes.py",
+        old="        variance = float(part[0]) ** 2 * self._root_variance\n",
+        new="        variance = 0.0\n",
         tests=(f"{SUMS}::test_weighted_leaves_have_the_variance_of_dense_least_squares",),
+    ),
+    Mutant(
+        name="the-noise-beside-a-boundary-is-left-out",
+        trap=42,
+        file="src/discreet/families/ranges/estimate/tree_passes.py",
+        old="                fixed[half] += below[is_before][other]\n",
+        new="",
+        tests=(f"{SUMS}::test_sums_up_to_each_leaf_have_the_variance_of_dense_least_squares",),
     ),
     Mutant(
         name="a-mean-over-leaves-allows-for-half-of-its-noise",

@@ -139,7 +139,9 @@ def _between(
 ) -> tuple[int, int]:
     """The first and the last leaf that may hold the quantile of the rows in leaves start..stop-1."""
     index = source.intervals
-    below, deviation = _excess(index, level, start, stop)
+    prefix = index.fitted_prefix
+    below = _less(level, prefix[start:stop], prefix[start], prefix[stop])
+    deviation = index.excess(level, start, stop)
     z = spread_factor(1 - confidence, source.kurtosis)
     last = stop - 1
     ends = np.stack([below - z * deviation, below + z * deviation])
@@ -169,22 +171,6 @@ def _less(level: float, before: Floats, start: Floats, stop: Floats) -> Floats:
     Each place is given by the rows before it.
     """
     return np.asarray(before - start - level * (stop - start))
-
-
-def _excess(
-    index: IntervalIndex | CellIntervals, level: float, start: int, stop: int
-) -> tuple[Floats, Floats]:
-    """The excess before each of the leaves start..stop-1, and its standard deviation."""
-    if (start, stop) == (0, len(index.leaves)):
-        return index.excess(level)
-    at, prefix = np.arange(start, stop), index.fitted_prefix
-    starts, stops = np.full(len(at), start), np.full(len(at), stop)
-    left, right = np.zeros(len(at)), index.deviation(at, stops) ** 2
-    left[1:] = index.deviation(starts[1:], at[1:]) ** 2
-    shared = (right[0] - left - right) / 2
-    variance = (1 - level) ** 2 * left + level**2 * right - 2 * level * (1 - level) * shared
-    below = _less(level, prefix[at], prefix[start], prefix[stop])
-    return below, np.sqrt(np.maximum(variance, 0.0))
 
 
 def _excess_noise(

@@ -129,12 +129,14 @@ class CellIntervals:
             np.maximum(spread[start] + spread[stop] - 2 * self.covariance[start, stop], 0.0)
         )
 
-    def excess(self, level: float) -> tuple[Floats, Floats]:
-        """Rows before each cell, less `level` times all rows; and the standard deviation of that."""
-        prefix = self.fitted_prefix
-        spread, shared = np.diag(self.covariance), self.covariance[:, -1]
-        variance = spread - 2 * level * shared + level**2 * spread[-1]
-        return prefix[:-1] - level * prefix[-1], np.sqrt(np.maximum(variance, 0.0))[:-1]
+    def excess(self, level: float, start: int, stop: int) -> Floats:
+        """Standard deviations at the cells start..stop-1: of the rows from the first of these up to each, less `level` times those of all."""
+        steps = np.zeros((stop - start, len(self.covariance)))  # of the rows before each boundary
+        steps[:, start] -= 1 - level
+        steps[:, stop] -= level
+        steps[np.arange(stop - start), np.arange(start, stop)] += 1.0
+        variance = ((steps @ self.covariance) * steps).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def weighted_deviation(self, weights: Floats) -> float:
         """Standard deviation of the least squares counts of all cells, each times its weight, added up."""

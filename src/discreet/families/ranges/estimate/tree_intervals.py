@@ -16,13 +16,16 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import Codes, Floats, Integers
-from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes
+from discreet.families.ranges.estimate.tree_nodes import TreeNodes
+from discreet.families.ranges.estimate.tree_passes import TreePasses
 from discreet.families.shared.estimate.public_random import generator
 
 MOST_LISTED = 1 << 22
 """Cells up to which a table says in which leaf each one lies."""
-MOST_ENTRIES = 1 << 25
-"""Entries of a table of boundaries; larger trees build theirs batch by batch."""
+MOST_ENTRIES = 1 << 22
+"""Entries of a table of all boundaries, of 24 bytes each."""
+FEW_ENTRIES = 1 << 16
+"""Up to so many, the table is made at once."""
 BATCH = 1 << 17
 
 
@@ -75,14 +78,22 @@ class IntervalIndex:
         self.fitted_prefix: Floats = _prefix(nodes.count[self.leaves])
         self._density: Floats = nodes.estimate[self.leaves] / self.widths
         self._bits = nodes.bits[0]
-        self._depth = self._depths()
+        self._depth: Integers = nodes.depth[self.leaves]
         self._listed: Integers | None = None
         cells = int(nodes.last[0]) + 1
         if cells <= MOST_LISTED:
             many = (self.ends - self.starts + np.uint64(1)).astype(np.int64)
             self._listed = np.repeat(np.arange(len(many), dtype=np.int64), many)
+        self._entries = len(self.leaves) * (int(self._depth.max()) + 1)
         self._all: _Boundaries | None = None
-        if len(self.leaves) * (int(self._depth.max()) + 1) <= MOST_ENTRIES:
+        self._looked_up = 0
+        self._look_up(0)
+
+    def _look_up(self, boundaries: int) -> None:
+        """Makes the table of all boundaries once so many were looked up one by one that it pays."""
+        self._looked_up += boundaries
+        pays = self._entries <= FEW_ENTRIES or self._looked_up > len(self.leaves)
+        if self._all is None and pays and self._entries <= MOST_ENTRIES:
             self._all = self._boundaries(np.arange(len(self.leaves), dtype=np.int64))
 
     def leaf_of(self, codes: Codes) -> Integers:
@@ -141,6 +152,7 @@ class IntervalIndex:
 
     def deviation(self, start: Integers, stop: Integers) -> Floats:
         """Standard deviation of the least squares count of leaves start..stop-1."""
+        self._look_up(len(start))
         if self._all is not None:
             return np.sqrt(self._variance(start, stop, self._all, start, stop))
         found = np.empty(len(start))
@@ -152,47 +164,19 @@ class IntervalIndex:
             found[at : at + BATCH] = self._variance(a, b, table, place[: len(a)], place[len(a) :])
         return np.sqrt(found)
 
-    def excess(self, level: float) -> tuple[Floats, Floats]:
-        """Rows before each leaf, less `level` times all rows; and the standard deviation of that."""
-        parts, rests = [], []
-        many = np.arange(len(self.leaves), dtype=np.int64)
-        for at in range(0, len(many), BATCH):
-            table = self._all or self._boundaries(many[at : at + BATCH])
-            parts.append(table.part[:, 0])
-            rests.append(table.rest[:, 0])
-            if self._all is not None:
-                break
-        part, rest = np.concatenate(parts), np.concatenate(rests)
-        below = self.fitted_prefix[:-1] - level * self.fitted_prefix[-1]
-        return below, np.sqrt(rest + (part - level) ** 2 * self._nodes.root_variance)
+    def excess(self, level: float, start: int, stop: int) -> Floats:
+        """Standard deviations at the leaves start..stop-1: of the rows from the first of these up to each, less `level` times those of all."""
+        before, after = np.zeros((2, len(self.leaves)))
+        before[start:stop], after[start:stop] = 1 - level, -level
+        return self._passes.boundary_deviations(before, after)[start:stop]
 
     def weighted_deviation(self, weights: Floats) -> float:
-        """Standard deviation of the least squares counts of all leaves, each times its weight, added up.
-
-        From the leaves up, as in `TreeNodes`: what a node's own noise counts for, and what its halves add.
-        """
-        nodes = self._nodes
-        part, variance = np.zeros(len(nodes)), 0.0
-        part[self.leaves] = weights
-        for level in reversed(self._levels):
-            left, right = nodes.left[level], nodes.right[level]
-            left, right = np.where(left == NONE, right, left), np.where(right == NONE, left, right)
-            one, other, share = part[left], part[right], nodes.share[level]
-            variance += float((one - other) ** 2 @ nodes.split[level])
-            part[level] = share * one + (1 - share) * other
-        return math.sqrt(variance + float(part[0]) ** 2 * nodes.root_variance)
+        """Standard deviation of the least squares counts of all leaves, each times its weight, added up."""
+        return self._passes.deviation(weights)
 
     @cached_property
-    def _levels(self) -> list[Integers]:
-        """The nodes that have halves, depth by depth."""
-        nodes, found = self._nodes, list[Integers]()
-        level = np.zeros(1, dtype=np.int64)
-        while len(level):
-            level = level[~nodes.is_leaf[level]]
-            found.append(level)
-            halves = np.concatenate([nodes.left[level], nodes.right[level]])
-            level = halves[halves != NONE]
-        return found
+    def _passes(self) -> TreePasses:
+        return TreePasses(self._nodes, self.leaves)
 
     def prefix_noise(self, boundaries: Integers, draws: int) -> Floats:
         """Noise of the rows before some leaves, drawn from public randomness with the true covariance.
@@ -277,14 +261,6 @@ class IntervalIndex:
             above[rows, level - 1] = parent
             part[rows, level - 1], rest[rows, level - 1] = g[rows], r[rows]
         return _Boundaries(above, part, rest)
-
-    def _depths(self) -> Integers:
-        at = self.leaves.copy()
-        found = np.zeros(len(at), dtype=np.int64)
-        for _ in range(self._bits):
-            at = np.where(at == NONE, NONE, self._nodes.parent[at])
-            found += at != NONE
-        return found
 
 
 def _prefix(numbers: Floats) -> Floats:

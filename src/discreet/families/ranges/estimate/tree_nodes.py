@@ -82,6 +82,7 @@ class TreeNodes:
         self._count += many
         new: dict[str, npt.NDArray[np.generic]] = {
             "parent": np.broadcast_to(parent, many),
+            "depth": np.full(many, len(self._pieces.get("depth", ())), dtype=np.int64),
             "is_right": is_right,
             "variance": variance,
             "low": np.stack([box[..., 0].reshape(many) for box in boxes], axis=1),
@@ -94,11 +95,13 @@ class TreeNodes:
     def _assemble(self, links: list[tuple[Integers, Integers, Integers, Floats, Floats]]) -> None:
         joined = {name: np.concatenate(parts) for name, parts in self._pieces.items()}
         self._pieces = {}
-        self.parent: Integers = joined["parent"].astype(np.int64)
-        self.is_right: Bools = joined["is_right"].astype(np.bool_)
-        self.variance: Floats = joined["variance"].astype(np.float64)
-        self.low: Codes = joined["low"].astype(np.uint64)
-        self.high: Codes = np.minimum(joined["high"].astype(np.uint64), self.last)
+        self.parent: Integers = joined["parent"].astype(np.int64, copy=False)
+        self.depth: Integers = joined["depth"].astype(np.int64, copy=False)
+        """How many nodes lie above."""
+        self.is_right: Bools = joined["is_right"].astype(np.bool_, copy=False)
+        self.variance: Floats = joined["variance"].astype(np.float64, copy=False)
+        self.low: Codes = joined["low"].astype(np.uint64, copy=False)
+        self.high: Codes = np.minimum(joined["high"].astype(np.uint64, copy=False), self.last)
         self.left: Integers = np.full(self._count, NONE, dtype=np.int64)
         self.right: Integers = np.full(self._count, NONE, dtype=np.int64)
         self.share: Floats = np.ones(self._count)
