@@ -51,6 +51,8 @@ def session() -> Any:
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     made = builder.config("spark.local.dir", str(folder)).getOrCreate()
     atexit.register(made.stop)
+    # The `python3` of a machine may be another than ours, and then Spark's own Python fails: no engine may need it.
+    made.sparkContext.pythonExec = "/there/is/no/python"
     return made
 
 

@@ -58,8 +58,7 @@ def objects(people: Sequence[Any]) -> pd.DataFrame:
 
 
 def spark(people: Sequence[float]) -> Any:
-    rows = list(zip(people, cells(people), strict=True))
-    return session().createDataFrame(rows, "who double, cell int")
+    return session().createDataFrame(arrow(people, pa.float64()))
 
 
 ZEROS = (0.0, -0.0, 0.0)
@@ -129,7 +128,7 @@ MIXED_UP: dict[str, Callable[[Path], object]] = {
     "a collation of PostgreSQL": lambda _: in_postgres("text COLLATE any_case", "Ann", "ann"),
     "numbers in JSON of PostgreSQL": lambda _: in_postgres("jsonb", "1", "1.0"),
     "a collation of Spark": lambda _: session().createDataFrame(
-        [("Ann", 0), ("ann", 1)], "who string collate UTF8_LCASE, cell int"
+        arrow(("Ann", "ann"), pa.string()), "who string collate UTF8_LCASE, cell int"
     ),
 }
 

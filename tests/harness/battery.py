@@ -263,7 +263,7 @@ def made_up(number: int, seed: int) -> Iterator[Values]:
         return str(generator.randrange(-(2**63), 2**63) >> generator.randrange(64))
 
     def moment() -> str:
-        day = np.datetime64("1970-01-01") + generator.randrange(-700_000, 2_900_000)
+        day = np.datetime64(generator.randrange(-700_000, 2_900_000), "D")
         clock = f"{generator.randrange(24):02}:{generator.randrange(60):02}:{generator.uniform(0, 59.999):09.6f}"
         return f"{day} {clock}"
 

@@ -34,9 +34,9 @@ def released(
     public = np.random.default_rng(seed)
     hour = np.clip(public.normal(12, 4, rows), 0, 23).astype(int)
     cells = public.integers(0, 59, rows) * 24 + hour
-    start = np.datetime64("2024-01-01T00:00:00")
+    moments = np.datetime64("2024-01-01T00:00:00") + 3600 * cells.astype("timedelta64[s]")
     path = tmp_path / f"{seed}.csv"
-    path.write_text("t\n" + "\n".join(str(start + 3600 * int(each)) for each in cells) + "\n")
+    path.write_text("t\n" + "\n".join(map(str, moments)) + "\n")
     reader = dc.release(
         path,
         SCHEMA,

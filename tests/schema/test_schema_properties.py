@@ -228,7 +228,7 @@ class Hostile:
 
 @pytest.mark.parametrize(
     "value",
-    [Hostile(), pd.NaT, pd.NA, np.datetime64("NaT"), np.array([1, 2]), object(), type, print, {}, set(),
+    [Hostile(), pd.NaT, pd.NA, np.datetime64("NaT", "us"), np.array([1, 2]), object(), type, print, {}, set(),
      Decimal("sNaN"), Decimal("1e999999"), 10**5000, "1e9999", b"12", float("nan"), float("inf"), np.timedelta64(3, "s")],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip

@@ -56,7 +56,8 @@ def make_people(count: int = PEOPLE, *, seed: int = SEED) -> dict[str, Values]:
 
     smoker = generator.random(count) < np.where(age < 15, 0.0, 0.27 - 0.022 * level)
     birthday = generator.integers(1, 366, size=count)
-    born = np.datetime64(TODAY) - (np.rint(age * 365.2425).astype(np.int64) + birthday)
+    days = np.rint(age * 365.2425).astype(np.int64) + birthday
+    born = np.datetime64(TODAY) - days.astype("timedelta64[D]")
     return {
         "born": born,
         "age": age,

@@ -53,7 +53,7 @@ OBJECTS: tuple[Any, ...] = (
     datetime.max,
     timedelta.max,
     np.datetime64(2**62, "s"),
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "us"),
     np.timedelta64(2**62, "s"),
     np.longdouble("1e400"),
     object(),

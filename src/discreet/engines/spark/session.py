@@ -19,6 +19,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import InheritableThread
 from sqlglot import exp
@@ -71,15 +72,13 @@ class Session:
         return self.given(self._work(lambda: self.spark.sql(text)))
 
     def listed(self, name: str, texts: Sequence[str]) -> None:
-        """A table of texts and their places, for a join."""
+        """A table of texts and their places, for a join. Of Arrow, for lists would need a Python of Spark's own."""
         places: list[tuple[str, int]] = []
         for place, text in enumerate(texts):
             places.append((text.encode("utf-8", "replace").decode(), place))
         given = dict(reversed(places))  # the first of two that are alike
-        frame = self._work(
-            lambda: self.spark.createDataFrame(list(given.items()), "value string, place bigint")
-        )
-        self.given(frame, name)
+        columns = {"value": pa.array(given, pa.string()), "place": pa.array(given.values())}
+        self.given(self._work(lambda: self.spark.createDataFrame(pa.table(columns))), name)
 
     def plan(self, query: Sql) -> None:
         """Lets Spark read a query that is not run."""
