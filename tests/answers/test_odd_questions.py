@@ -13,6 +13,7 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.errors import BadQuestion, NotAnswerable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -237,3 +238,27 @@ def test_a_note_says_where_undeclared_values_are_among_computed_groups() -> None
     )
     plain = reader.ask("SELECT sex, count(*) FROM people GROUP BY sex")
     assert not any("whichever" in note for note in plain.notes)
+
+
+@pytest.mark.parametrize("asked", ["sum(kids)", "avg(kids)", "sum(kids * kids)"])
+def test_a_sum_over_too_many_cells_is_refused_before_its_table_is_made(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table and its weights would take many times the memory that the limit is for."""
+    fresh = ReleaseReader(release_of_tables(people(), [("kids", "sex", "owns")], ROWS))
+    monkeypatch.setattr("discreet.families.tables.answer.sums.summing.MOST_WEIGHTED", 10)
+
+    def made(*_: object) -> None:
+        raise AssertionError("a table was made")
+
+    monkeypatch.setattr(TableLibrary, "_combined", made)
+    with pytest.raises(NotAnswerable, match=r"has to look at \d+ cells one by one; the most is 10"):
+        fresh.ask(f"SELECT {asked} FROM people WHERE sex = 'F'")
+
+
+def test_a_quantile_that_takes_too_long_is_not_said_to_lack_a_table(
+    reader: ReleaseReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.families.tables.answer.table_quantiles.MOST_WORK", 1)
+    with pytest.raises(NotAnswerable, match="which takes too long"):
+        reader.ask("SELECT median(kids) FROM people WHERE sex = 'F'")

@@ -292,7 +292,7 @@ class TreeSource(Source):
         notes = [] if keeps_every_row(column) else [no_cell(name)]
         return [*notes, not_summed(name)] if column.has_other else notes
 
-    def _quantile(self, region: Region, confidence: float) -> Estimates:
+    def _quantile(self, region: Region, confidence: float) -> Estimates | None:
         assert region.column is not None and region.level is not None
         needed = Intervals(region.column).text
         fitting = [
@@ -329,10 +329,12 @@ class TreeSource(Source):
             )
         others = sorted(region.names - {region.column})
         if others:
+            columns = {region.column, *others}
+            if self._tables.has_linear(tuple(n for n in self._schema.names if n in columns)):
+                return None  # a table has it, and says itself why it does not tell
             grouped = GroupedQuantiles(region.column, by=others) if len(others) <= MOST_BY else None
             also = f" or {grouped.text}" if grouped else ""
-            tables = self._library.made(TableLibrary)
-            raise NotAnswerable(tables.refusal((region.column, *others), also=also))
+            raise NotAnswerable(self._tables.refusal((region.column, *others), also=also))
         raise NotAnswerable(self._library.lacks(needed))
 
 

@@ -36,6 +36,7 @@ from discreet.families.tables.answer.sums.added_values import expression_values,
 from discreet.families.tables.answer.sums.aggregates import aggregate_table
 from discreet.families.tables.answer.sums.summing import (
     centred_sum,
+    check_weighted,
     direct_mean,
     direct_sum,
     quotient,
@@ -345,7 +346,7 @@ class TableSource(Source):
 
     def _moment(self, region: Region, confidence: float) -> Estimates:
         columns = [name for name in (region.column, region.second) if name is not None]
-        selection, table = self._table_of(region, columns)
+        selection, table = self._table_of(region, columns, weighted=True)
         axes = [selection.names.index(name) for name in columns]
         return weighted_rows(
             table,
@@ -365,6 +366,7 @@ class TableSource(Source):
             self._schema,
             keep=[*region.groups, *dict.fromkeys(columns_of(region.expression))],
         )
+        check_weighted(selection)
         table = self._library.table(selection.names)
         return weighted_rows(
             table,
@@ -376,11 +378,15 @@ class TableSource(Source):
             impossible=self._impossible(selection),
         )
 
-    def _table_of(self, region: Region, columns: list[str]) -> tuple[Selection, WeightedTable]:
+    def _table_of(
+        self, region: Region, columns: list[str], *, weighted: bool = False
+    ) -> tuple[Selection, WeightedTable]:
         """The rows of a region with a value in some columns, and the table that they are read from."""
         selection = select(
             region.condition, self._schema, keep=[*region.groups, *columns], in_domain=columns
         )
+        if weighted:
+            check_weighted(selection)
         return selection, self._library.table(selection.names)
 
     def _from_table(self, region: Region, confidence: float) -> Estimates:
@@ -388,6 +394,7 @@ class TableSource(Source):
         selection = select(
             region.condition, self._schema, keep=[*region.groups, column], in_domain=column
         )
+        check_weighted(selection)
         try:
             table = self._library.table(selection.names)
         except NotAnswerable:

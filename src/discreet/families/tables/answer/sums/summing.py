@@ -35,6 +35,16 @@ MOST_WEIGHTED = 1 << 24
 """Cells of a table that are weighted one by one."""
 
 
+def check_weighted(selection: Selection) -> None:
+    """Refuses a table of too many cells before it is made, and before their weights are."""
+    cells = math.prod(selection.shape)
+    if cells > MOST_WEIGHTED:
+        raise NotAnswerable(
+            f"A sum over {', '.join(selection.names)} has to look at {cells:,} cells one by one; "
+            f"the most is {MOST_WEIGHTED:,}. Ask about fewer columns at once."
+        )
+
+
 def sum_rows(
     table: WeightedTable,
     selection: Selection,
@@ -69,11 +79,6 @@ def weighted_rows(
     impossible: Bools | None = None,
 ) -> Estimates:
     """The sum over the selected rows of what each adds: the least, the greatest and the expected number."""
-    if table.cells > MOST_WEIGHTED:
-        raise NotAnswerable(
-            f"A sum over {', '.join(table.columns)} has to look at {table.cells:,} cells one by one; "
-            f"the most is {MOST_WEIGHTED:,}. Ask about fewer columns at once."
-        )
     least, greatest, middle = values
     axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
     outer = selection.outer()

@@ -383,6 +383,8 @@ class TableLibrary:
             return ""
         extra = [name for name in min(larger, key=len) if name not in columns]
         losing = [name for name in extra if not keeps_every_row(self.schema.column(name))]
+        if not losing:
+            return ""
         return (
             f" A larger table of the release leaves out rows without a cell in {', '.join(losing)}, so its cells "
             "do not add up to this one. The schema could give nulls and other values cells of their own."
