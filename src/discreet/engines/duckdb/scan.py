@@ -100,8 +100,7 @@ def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
         for option, value in options.items()
     ]
     paths = one_of(map(s.text, files))
-    call = exp.Anonymous(this=name, expressions=[paths, *named])
-    return exp.Table(this=call)
+    return exp.Table(this=exp.Anonymous(this=name, expressions=[paths, *named]))
 
 
 def _described(session: Session, table: Sql) -> list[tuple[str, str]]:
