@@ -224,6 +224,14 @@ VALUES = (
         tests=(f"{INFERRED}[identifiers that are truths]",),
     ),
     Mutant(
+        name="all-people-in-a-folder-are-one-person",
+        trap=3,
+        file="src/discreet/engines/duckdb/scan.py",
+        old="    if folders and folders &",
+        new="    if False and folders &",
+        tests=("tests/engines/test_sources.py::test_a_folders_name_takes_the_place_of_no_column",),
+    ),
+    Mutant(
         name="moments-of-one-day-are-one-person",
         trap=3,
         file=ARROW,
