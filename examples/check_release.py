@@ -26,6 +26,8 @@ CODES |= {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f8": "d"}
 """Types of arrays, and what Python's memoryview calls them."""
 NEARLY = 1e-9
 """Floating point in here is that exact, relatively; sums of losses are exact."""
+WIDE, ROUGHLY = 2000, 1e-3
+"""From such a standard deviation on, discrete noise is taken for continuous noise, which is so near to it."""
 
 IN_ONE_CELL = {"marginal", "binned-table", "complete-table", "block-counts", "grid-counts"}
 IN_ONE_CELL |= {"cut-counts", "group-buckets", "group-counts"}
@@ -44,6 +46,8 @@ class Release:
 
     def __init__(self, path: str) -> None:
         with zipfile.ZipFile(path) as archive:
+            if len(set(archive.namelist())) < len(archive.namelist()):
+                raise ValueError("a member stands in it twice.")
             self._members = {name: archive.read(name) for name in archive.namelist()}
         self.manifest = json.loads(self._members["manifest.json"])
         schema = tomllib.loads(self.manifest["schema"])
@@ -97,18 +101,18 @@ def loss_of_noise(measured: dict[str, Any], l1: int, l2_squared: int) -> Loss:
     if law["kind"] == "discrete-laplace":
         epsilon = l1 / exact(law["scale"])
         return within(epsilon, 2 * epsilon)
-    mu_squared = l2_squared / exact(law["sigma_squared"])
+    if law["kind"] not in ("discrete-gaussian", "rounded-gaussian"):
+        raise ValueError("its noise has a law that this check does not know.")
+    variance = exact(law["sigma_squared"])
+    mu_squared, rounded = l2_squared / variance, law["kind"] == "rounded-gaussian"
     stated = measured["cost"]
     if stated["rho"] is None:  # made for one epsilon and delta
-        epsilon = exact(stated["epsilon"])
-        rounded = law["kind"] == "rounded-gaussian"
-        delta = delta_of_mu(float(mu_squared), float(epsilon)) if rounded else None
-        claimed = exact(stated["delta"])
-        if delta is not None and delta > float(claimed) * (1 + NEARLY):
-            claimed = Fraction(delta)
-        return Loss(epsilon, claimed)
-    mu = float(mu_squared) if law["kind"] == "rounded-gaussian" else None
-    return Loss(rho=mu_squared / 2, mu_squared=mu)
+        epsilon, claimed = exact(stated["epsilon"]), exact(stated["delta"])
+        delta, nearly = delta_of_mu(float(mu_squared), float(epsilon)), NEARLY
+        if not rounded:
+            delta, nearly = delta_of_one_count(float(variance), l1, float(epsilon)), ROUGHLY
+        return Loss(epsilon, Fraction(delta) if delta > float(claimed) * (1 + nearly) else claimed)
+    return Loss(rho=mu_squared / 2, mu_squared=float(mu_squared) if rounded else None)
 
 
 def delta_of_mu(mu_squared: float, epsilon: float) -> float:
@@ -118,6 +122,23 @@ def delta_of_mu(mu_squared: float, epsilon: float) -> float:
         return 0.0
     near, far = ((epsilon / mu + sign * mu / 2) / math.sqrt(2) for sign in (-1, 1))
     return (math.erfc(near) - math.exp(min(epsilon, 700)) * math.erfc(far)) / 2
+
+
+def delta_of_one_count(variance: float, moved: int, epsilon: float) -> float:
+    """The delta of discrete Gaussian noise on one number that moves so far (Canonne, Kamath, Steinke 2020)."""
+    sigma = math.sqrt(variance)
+    if sigma > WIDE:
+        return delta_of_mu(moved**2 / variance, epsilon)
+    reach = math.ceil(40 * sigma) + 1
+    whole = math.fsum(math.exp(-x * x / (2 * variance)) for x in range(-reach, reach + 1))
+    last = (
+        math.ceil(moved / 2 - epsilon * variance / moved) - 1
+    )  # up to there a number tells more than epsilon
+    return math.fsum(
+        math.exp(-x * x / (2 * variance)) / whole
+        * -math.expm1(epsilon - moved * (moved - 2 * x) / (2 * variance))
+        for x in range(max(last - reach, -reach), last + 1)
+    )  # fmt: skip
 
 
 def delta_of_rho(rho: float, epsilon: float) -> float:
@@ -175,15 +196,28 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
 def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
     """A row lies in one node of each level: along its path the losses add up.
 
-    Where a node is stopped, all that its path has left was spent on it, so nothing below it may be counted.
+    Where a node is stopped, all that its path has left was spent on it, so nothing below it may be counted. The number
+    that was shown first is the kept one with more noise. So it is never finer, and the same where its noise is.
     """
     depths = measured["tree"]["depths"]
     left = whole = exact(measured["path_epsilon"])
     above: tuple[list[int], set[tuple[int, ...]]] | None = None
     for level in measured["levels"]:
-        stopped, refined = exact(level["stopped_epsilon"]), exact(level["refined_epsilon"])
-        if stopped > left or max(refined, exact(level["first_epsilon"])) > stopped:
+        names = ("stopped_epsilon", "refined_epsilon", "first_epsilon")
+        stopped, refined, first = (exact(level[name]) for name in names)
+        is_stopped = release.array(level["stopped"])[1]
+        if stopped > left or refined > stopped:
             raise ValueError("a tree spends more on a path than the path has.")
+        if refined < 0 or not 0 < first <= (stopped if all(is_stopped) else refined):
+            raise ValueError(
+                "a tree shows a number first that is finer than the one that it keeps."
+            )
+        shown, kept = (release.array(level[name])[1] for name in ("first", "values"))
+        if any(
+            (stopped if ends else refined) == first and one != other
+            for ends, one, other in zip(is_stopped, shown, kept, strict=True)
+        ):
+            raise ValueError("a tree has two numbers of a node whose noise was drawn once.")
         (many, width), flat = release.array(level["nodes"])
         nodes = list(zip(*(flat[axis::width] for axis in range(width)), strict=True))
         if len(set(nodes)) != many:
@@ -196,7 +230,6 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
             }
             if not parents <= above[1]:
                 raise ValueError("a tree goes on below a node where it was stopped.")
-        is_stopped = release.array(level["stopped"])[1]
         above = depth, {node for node, ends in zip(nodes, is_stopped, strict=True) if not ends}
         left -= refined
     epsilon = whole * release.max_rows * (2 if release.is_change_one else 1)

@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -28,7 +29,8 @@ from discreet.artifacts.files import read_members, write_members
 from discreet.audits.forgery import subjects
 from discreet.families.groups.queries.group_ranges import GroupStrategy
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
-from discreet.privacy.laws import LAWS
+from discreet.privacy.adjacency import Sensitivity
+from discreet.privacy.laws import LAWS, DiscreteGaussianLaw
 from discreet.queries.stored import query_types
 from discreet.releases.verifying import verify
 
@@ -199,6 +201,57 @@ def test_it_sees_a_tree_that_spends_too_much(tmp_path: Path) -> None:
     assert opinion(_with(members, manifest), tmp_path)[1]
 
 
+def test_it_sees_a_tree_whose_first_numbers_nobody_paid_for(tmp_path: Path) -> None:
+    """Of a path of several levels: first numbers as fine as all that is left, and levels that give epsilon back."""
+    for title, members in of_every_kind().items():
+        tree = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]
+        if "adaptive-tree" in title and len(tree["levels"]) > 1:
+            break
+    whole = tree["path_epsilon"]
+    for each in (
+        {"first_epsilon": whole, "stopped_epsilon": whole, "refined_epsilon": "1/1000000"},
+        {"first_epsilon": "1/1000000", "stopped_epsilon": whole, "refined_epsilon": "-1"},
+    ):
+        altered = json.loads(members["manifest.json"])
+        levels = altered["parts"][0]["measurements"][0]["levels"]
+        levels[0] |= each
+        assert "first" in opinion(_with(members, altered), tmp_path)[1][0], each
+    levels = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]["levels"]
+    name = f"arrays/{levels[-1]['first']}.npy"
+    buffer = io.BytesIO()
+    np.save(buffer, np.load(io.BytesIO(members[name])) + 1)
+    assert "drawn once" in opinion({**members, name: buffer.getvalue()}, tmp_path)[1][0]
+
+
+def test_it_believes_no_delta_of_discrete_gaussian_noise(tmp_path: Path) -> None:
+    """A law that a file may state with any epsilon and delta: they are computed, as the library does."""
+    for variance, moved, epsilon in (
+        (30, 1, "1/2"),
+        ("1/5", 1, "2"),
+        (400, 7, "1"),
+        (10**8, 30, "1/100"),
+    ):
+        law = DiscreteGaussianLaw(sigma_squared=Fraction(variance))
+        exactly = law.cost(Sensitivity(moved, moved**2), size=1, epsilon=Fraction(epsilon)).delta
+        found = second.delta_of_one_count(
+            float(Fraction(variance)), moved, float(Fraction(epsilon))
+        )
+        assert found == pytest.approx(float(exactly), rel=second.ROUGHLY)
+    tried = 0
+    for title, members in of_every_kind().items():
+        manifest = json.loads(members["manifest.json"])
+        if manifest["accounting"] != "basic" or tried:
+            continue
+        for each in list(_noisy(manifest))[:1]:
+            each["law"] = {"kind": "discrete-gaussian", "sigma_squared": "1/1000000"}
+            each["cost"] = {"epsilon": "1/1000", "delta": "0", "rho": None}
+            assert "delta" in " ".join(opinion(_with(members, manifest), tmp_path)[1]), title
+            each["law"]["kind"] = "no-noise"
+            assert "law" in " ".join(opinion(_with(members, manifest), tmp_path)[1]), title
+            tried += 1
+    assert tried
+
+
 def test_it_sees_counts_below_a_node_that_was_stopped(tmp_path: Path) -> None:
     for title, members in of_every_kind().items():
         if "adaptive-tree" not in title:
@@ -227,6 +280,10 @@ def test_its_command_says_what_it_found(tmp_path: Path, capsys: pytest.CaptureFi
     write_members(_with(members, manifest), tmp_path / "d.release")
     assert second.main([str(tmp_path / "d.release")]) == 2
     assert "not an exact fraction" in capsys.readouterr().err
+    with zipfile.ZipFile(tmp_path / "a.release", "a") as archive, pytest.warns(UserWarning):
+        archive.writestr("manifest.json", members["manifest.json"])
+    assert second.main([str(tmp_path / "a.release")]) == 2
+    assert "twice" in capsys.readouterr().err
     (tmp_path / "c.release").write_text("nothing")
     assert second.main([str(tmp_path / "c.release")]) == 2
     assert second.main([]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +24,7 @@ from discreet.engines.duckdb.dialect import DIALECT
 from discreet.errors import BadInput, BadSource
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
+from discreet.schema.views import View
 
 CANARY = "CANARY-7719"
 SCHEMA = Schema(dataset="s", columns=(IntegerColumn("a", 0, 9), CategoryColumn("b", ("x", "y"))))
@@ -129,6 +131,25 @@ def test_partitioned_directories_have_the_columns_of_their_paths(tmp_path: Path)
     for row, name in enumerate(("x", "z", "__HIVE_DEFAULT_PARTITION__")):
         pq.write_table(TABLE.slice(row, 1).select(["a"]), tmp_path / f"b={name}" / "part.parquet")
     assert counted(tmp_path) == ANSWER
+
+
+def test_a_folders_name_takes_the_place_of_no_column(tmp_path: Path) -> None:
+    """Else all rows in a folder `who=a-m` would be one person's."""
+    inside = tmp_path / "WHO=a-m"
+    inside.mkdir()
+    people = pa.table({"who": ["ann", "bob", "cy"], "a": [1, 2, 3]})
+    pq.write_table(people, inside / "part.parquet")
+    by_person = Schema(
+        dataset="t", columns=(IntegerColumn("a", 0, 9),), unit=PrivacyUnit("who", max_rows=1)
+    )
+    view = View(sql="SELECT p.who, p.a FROM p", tables=(("p", "part.parquet"),), identifier="who")
+    for source, schema in (
+        (tmp_path, by_person),
+        (inside / "part.parquet", by_person),
+        (inside, replace(by_person, view=view)),
+    ):
+        with open_engine(source, schema) as engine:
+            assert engine.row_count() == 3
 
 
 ODD = [

@@ -129,6 +129,16 @@ def test_the_way_of_the_smaller_expected_error_is_taken(adjacency, budget):
         assert errors["group-ends"] < 0.8 * errors["group-split"]
 
 
+@pytest.mark.parametrize("algorithm", ["group-ends", "group-split"])
+def test_a_column_of_one_value_is_planned_and_its_mean_is_that_value(algorithm):
+    """Its bounds have no width, and nothing is divided by that."""
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[columns.m]\nkind = "boolean"\n[columns.i]\nkind = "integer"\nrange = [5, 5]'
+    )
+    made = prepared("means(i by m)", schema, BUDGETS[0], algorithm=algorithm)
+    assert made.error(rows=1000, confidence=0.95).half_width == 0
+
+
 def test_more_groups_cost_nothing_and_more_columns_share():
     schema = schema_of()
     one, two = (

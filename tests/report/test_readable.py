@@ -11,6 +11,7 @@ from discreet import Budget, ReleaseReader, Schema, release, render_report
 from discreet.charts.figure import Figure, Table
 from discreet.charts.scale import round_ticks, shown_beside
 from discreet.charts.shapes import LEVELS, Heat, heat_map
+from discreet.custodian.comparison import compare
 from discreet.families.halfspaces.figures import _snapped
 from discreet.report.content import Content
 from discreet.report.page import LARGEST, _ever_fewer
@@ -57,6 +58,24 @@ def test_what_was_released_by_name_is_drawn(text):
     drawn = text.partition("Not drawn here")[0]
     for title in ("age, added up", "age and pay"):
         assert f"<b>{title}</b>" in drawn
+
+
+def test_tables_beside_found_values_are_drawn_and_so_are_the_values(tmp_path):
+    """The values of a town have no cells in its table, and are not counted together with other columns."""
+    town = '[columns.town]\nkind = "category"\nundeclared = true'
+    rows = np.arange(3000)
+    table = polars.DataFrame(
+        {"age": rows % 100, "pay": rows * 7 % 64, "sex": np.where(rows % 2, "f", "m"),
+         "town": np.where(rows % 3, "Bonn", "Ulm")}
+    )  # fmt: skip
+    found = release(
+        table, Schema.loads(TEXT + town), budget=Budget(epsilon=8, delta=1e-6),
+        workload=["marginals(2)", "keys(town)"], ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    page = render_report(found)
+    assert "Bonn" in page and "<b>Which columns go together</b>" in page
+    compared = {each.columns for each in compare(found, table, confidence=0.95)}
+    assert compared == {("age", "pay"), ("age", "sex"), ("pay", "sex")}
 
 
 def test_a_figure_that_is_too_large_does_not_keep_smaller_ones_off_the_page():

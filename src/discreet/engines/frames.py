@@ -197,7 +197,6 @@ class FrameRows:
     def _made(self) -> Any:
         import pyarrow
 
-        names = [name for name, _ in self.fields]
         if self._source.format == "pandas":
             columns = [one.made() for one in self._columns if one.made is not None]
         else:
@@ -206,7 +205,7 @@ class FrameRows:
                 one.reading.column(column)
                 for one, column in zip(self._columns, values, strict=True)
             ]
-        return pyarrow.table(columns, names=names)
+        return pyarrow.table(columns, names=[name for name, _ in self.fields])
 
     def _values(self) -> list[Any]:
         """The columns as the source has them: here a lazy table is computed."""

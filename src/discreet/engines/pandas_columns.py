@@ -32,6 +32,8 @@ Made = tuple[Reading, Callable[[], Any]]
 """What the column becomes, and the values as Arrow's type for that: to be called after the charge."""
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _NOT_A_TIME = np.iinfo(np.int64).min
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_CALENDAR = range(-62_135_596_800 * 10**9, 253_402_300_800 * 10**9)  # the years 1 to 9999
 _MASKED = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|Boolean)Dtype")
 
 
@@ -48,7 +50,7 @@ def pandas_column(values: Any, column: Column | None) -> Made | None:
     if kind == "CategoricalDtype":
         return _categorical(values, column)
     if kind == "DatetimeTZDtype":
-        return _moments(dtype.unit, lambda: np.asarray(values.array.tz_convert(None)))
+        return _moments(dtype.unit, lambda: np.asarray(values.array.tz_convert(None)), column)
     if kind == "StringDtype" and dtype.storage == "python":
         return _texts(lambda: (one if isinstance(one, str) else None for one in values.array))
     if kind == "ArrowDtype":
@@ -59,9 +61,11 @@ def pandas_column(values: Any, column: Column | None) -> Made | None:
         type_ = pyarrow.from_numpy_dtype(dtype.numpy_dtype)
     else:
         return None
-    is_number = pyarrow.types.is_floating(type_) or pyarrow.types.is_integer(type_)
-    if is_number and _is_spelled("f" if pyarrow.types.is_floating(type_) else "i", column):
-        return _texts(lambda: (object_text(value, column) for value in values.array))
+    if pyarrow.types.is_timestamp(type_) and column is None:
+        return _moments(type_.unit, lambda: pyarrow.array(values.array), column)
+    for one in ("floating", "integer", "boolean"):
+        if _is_spelled(one[0], column) and getattr(pyarrow.types, f"is_{one}")(type_):
+            return _texts(lambda: (object_text(value, column) for value in values.array))
     return _made(type_, lambda: _as(pyarrow.array(values.array), type_), exact=column is None)
 
 
@@ -77,16 +81,16 @@ def _made(type_: Any, values: Callable[[], Any], *, exact: bool = False) -> Made
 
 
 def _is_spelled(kind: str, column: Column | None) -> bool:
-    """Whether numbers are read by their digits: one missing value makes whole ones doubles, and all must be read alike."""
-    return kind in ("f" if column is None else "iuf" if isinstance(column, CategoryColumn) else ())
+    """Whether values are read by their digits: one missing value makes whole numbers doubles, and all must be read alike."""
+    return kind in ("fb" if column is None else "iuf" if isinstance(column, CategoryColumn) else "")
 
 
-def _spelled(values: Callable[[], Any], column: Column | None) -> Made | None:
+def _spelled(values: Callable[[], Any], text: Callable[[Any], str | None]) -> Made | None:
     import pyarrow
 
     def texts() -> Any:
         numbers, places = np.unique(values(), return_inverse=True)
-        known = [object_text(one, column) for one in numbers.tolist()]
+        known = [text(one) for one in numbers.tolist()]
         return pyarrow.array(known, type=pyarrow.large_string()).take(pyarrow.array(places))
 
     return _made(pyarrow.large_string(), texts)
@@ -103,7 +107,7 @@ def _numpy_column(
     if dtype.kind == "O":
         return _texts(lambda: (object_text(value, column) for value in values()))
     if _is_spelled(dtype.kind, column):
-        return _spelled(values, column)
+        return _spelled(values, lambda one: object_text(one, column))
     if dtype.kind in "biuf":
         plain_type = np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
@@ -113,7 +117,7 @@ def _numpy_column(
 
         return _made(pyarrow.from_numpy_dtype(plain_type), numbers)
     if dtype.kind == "M":
-        return _moments(np.datetime_data(dtype)[0], values)
+        return _moments(np.datetime_data(dtype)[0], values, column)
     if dtype.kind == "m":  # durations, which no kind of column reads
         return nothing(), lambda: nothing().column(values())
     return None
@@ -123,14 +127,20 @@ def _real(numbers: Any, type_: np.dtype[Any]) -> Any:
     return np.where(numbers.imag == 0, numbers.real, np.nan).astype(type_)
 
 
-def _moments(unit: str, values: Callable[[], Any]) -> Made | None:
+def _moments(unit: str, values: Callable[[], Any], column: Column | None) -> Made | None:
     import pyarrow
 
-    if unit not in ("s", "ms", "us", "ns"):
+    if unit not in _NANOSECONDS:
         return None
 
+    def counted() -> Any:
+        return np.ascontiguousarray(values()).view(np.int64)
+
+    if column is None:
+        return _spelled(counted, lambda one: _moment_name(one, unit))
+
     def integers() -> Any:
-        stored = np.ascontiguousarray(values()).view(np.int64)
+        stored = counted()
         array = pyarrow.array(stored, mask=stored == _NOT_A_TIME)
         return array.view(pyarrow.timestamp(unit))
 
@@ -215,11 +225,21 @@ def _identity(number: int | float | Decimal | Fraction) -> str | None:
 
 
 def _moment_identity(value: Any, known: Instant) -> str | None:
-    """A moment's microseconds; null where these are not all of it, for then two people's may be alike."""
-    whole = type(value).__module__.partition(".")[0] != "pandas" or value.nanosecond == 0
+    """The name of a moment; null where nanoseconds are not all of it, for then two people's may be alike."""
     if isinstance(value, np.datetime64):
-        whole = value.astype("datetime64[us]").astype(value.dtype) == value
-    return f"{known.microseconds} us" if whole else None
+        for unit in ("us", "ns"):
+            near = value.astype(f"datetime64[{unit}]")
+            if near.astype(value.dtype) == value:
+                return _moment_name(int(near.astype(np.int64)), unit)
+        return None
+    finer = value.nanosecond if type(value).__module__.partition(".")[0] == "pandas" else 0
+    return _moment_name(known.microseconds * 1000 + finer, "ns")
+
+
+def _moment_name(count: int, unit: str) -> str | None:
+    """One text for equal moments, in whatever unit they are stored: pandas chooses one for all of them."""
+    nanoseconds = count * _NANOSECONDS[unit]
+    return f"{nanoseconds} ns" if count != _NOT_A_TIME and nanoseconds in _CALENDAR else None
 
 
 def _unicode(text: str) -> str:

@@ -41,6 +41,8 @@ def histograms(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
             answers = reader.ask(sql, confidence=confidence)
         except NotAnswerable:
             continue  # its tables leave rows out on account of another column
+        if answers.codes[:, 0].max(initial=0) >= column.cells:
+            continue  # its values were found, and are drawn by name
         yield histogram_figure(f"hist{place}", column, answers)
 
 
@@ -62,7 +64,11 @@ def heat_maps(reader: ReleaseReader, lines: list[Line], confidence: float) -> It
         across, down = sorted(pair, key=lambda column: column.cells, reverse=True)
         by = f"{quoted(down.name)}, {quoted(across.name)}"
         sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
-        figure = heat_figure(f"heat{place}", down, across, reader.ask(sql, confidence=confidence))
+        try:
+            answers = reader.ask(sql, confidence=confidence)
+        except NotAnswerable:
+            continue  # values of one of them were found, and are counted alone
+        figure = heat_figure(f"heat{place}", down, across, answers)
         if figure is not None:
             yield figure
             place += 1

@@ -100,8 +100,7 @@ def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
         for option, value in options.items()
     ]
     paths = one_of(map(s.text, files))
-    call = exp.Anonymous(this=name, expressions=[paths, *named])
-    return exp.Table(this=call)
+    return exp.Table(this=exp.Anonymous(this=name, expressions=[paths, *named]))
 
 
 def _described(session: Session, table: Sql) -> list[tuple[str, str]]:
@@ -144,6 +143,9 @@ def csv_table(parts: CsvParts, files: Sequence[str]) -> Sql:
 
 def parquet_table(session: Session, files: Sequence[str]) -> Sql:
     options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
+    folders = {folded(p.split("=")[0]) for one in files for p in one.split("/")[:-1] if "=" in p}
+    if folders and folders & {folded(name) for _, name, _ in _top_level(session, files[:1])}:
+        options["hive_partitioning"] = exp.false()  # else a folder `who=3` makes all people one
     if _can_replace_text(session):
         # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
         options["utf8_validation"] = s.text("replace")
@@ -192,8 +194,8 @@ class _ParquetHeader:
 
 
 def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
-    table = parquet_table(session, files)
     try:
+        table = parquet_table(session, files)
         described = _described(session, table)
         top_level = _top_level(session, files)
         # Of several files DuckDB promises no order, and the table has the columns of the first.
@@ -308,12 +310,9 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
             f"The table {place[1]!r} computes a column when it is read, which may fail on some row. "
             "Copy it into a plain table first."
         )
-    condition = [
-        s.equal(s.name(key), s.text(value))
-        for key, value in zip(
-            ("database_name", "schema_name", "table_name"), (_ATTACHED, *place), strict=True
-        )
-    ]
+    keys = ("database_name", "schema_name", "table_name")
+    pairs = zip(keys, (_ATTACHED, *place), strict=True)
+    condition = [s.equal(s.name(key), s.text(value)) for key, value in pairs]
     query = exp.select("column_name", "data_type").from_("duckdb_columns()").where(*condition)
     collated = _collated("".join(sql or "" for *name, sql in found if tuple(name) == place))
     columns = [

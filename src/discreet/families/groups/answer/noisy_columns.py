@@ -94,6 +94,8 @@ class Ends:
     def noise(self, low: float, high: float) -> Weights:
         """The sum of (value - t) is (1 - p) times the first less p times the second, p = (t - low) / width."""
         width = self.high - self.low
+        if not width:  # every value is t
+            return (0.0, 0.0)
         first = math.ceil((self.high - low) / width * STEPS - 1e-9) / STEPS
         second = math.ceil((high - self.low) / width * STEPS - 1e-9) / STEPS
         return (first * self._step, second * self._step)
@@ -125,6 +127,8 @@ class Centred:
         return (self.step, 0.0)
 
     def noise(self, low: float, high: float) -> Weights:
+        if not self.reach:
+            return (self.step, 0.0)
         farthest = max(abs(low - self.center), abs(high - self.center)) / self.reach
         return (self.step, math.ceil(farthest * STEPS - 1e-9) / STEPS * self.reach)
 
