@@ -24,7 +24,7 @@ MOST_LISTED = 1 << 22
 """Cells up to which a table says in which leaf each one lies."""
 MOST_ENTRIES = 1 << 22
 """Entries of a table of all boundaries, of 24 bytes each."""
-FEW_ENTRIES = 1 << 16
+FEW_ENTRIES = 1 << 13
 """Up to so many, the table is made at once."""
 BATCH = 1 << 17
 
