@@ -383,3 +383,23 @@ def test_a_closed_release_is_explained_only_to_those_who_may_see_it(service: Run
     assert Browser(service).get("/explain?release=closed").status == 303
     assert Browser(service, "ann").get("/explain?release=closed").status == 200
     assert Browser(service, "ann").get("/explain?release=nothing").status == 404
+
+
+@pytest.mark.parametrize(("notion", "letter"), [("rho", "ρ"), ("mu", "μ")])
+def test_a_cap_in_rho_or_mu_is_asked_by_that_name_on_the_page_in_python_and_in_curl(
+    tmp_path: Path, notion: str, letter: str
+) -> None:
+    declared = SCHEMA.replace("epsilon =", f"{notion} =").replace('"people"', '"the order"')
+    with running(tmp_path, release=False, declared=declared) as service:
+        sql = 'SELECT count(*) FROM "the order"'
+        place = "/datasets/the%20order?" + urlencode({"sql": sql, "epsilon": "1/10"})
+        browser = Browser(service, "ann")
+        browser.send("/datasets/the%20order/ask", sql=sql, epsilon="1/10")
+        text = html.unescape(browser.get(place).body.decode())
+        assert f"Price, {letter}" in text and f'data-notion="{notion}"' in text
+        assert f'budget=dc.Budget({notion}="1/10")' in text
+        assert f'"budget": {{"{notion}": "1/10"}}' in text and "/datasets/the%20order/ask" in text
+        assert 'placeholder="SELECT count(*) FROM "the order""' in text
+        body = {"sql": sql, "budget": {notion: "1/10"}}
+        place = "/api/v1/datasets/the%20order/preview"
+        assert service.call("POST", place, "ann", body).data["recorded"]

@@ -11,7 +11,7 @@ from discreet.privacy.budget import Budget
 from discreet.service.datasets import Question
 
 Number = (
-    Annotated[float, Field(allow_inf_nan=False, ge=0)]
+    Annotated[float, Field(allow_inf_nan=False, strict=True)]  # strict: true is not 1
     | Annotated[str, Field(max_length=60, examples=["0.1", "1/10"])]
 )
 """An exact number: 0.1, "0.1" or "1/10"."""
@@ -71,13 +71,13 @@ class NewAccountShape(Shape):
 
     name: Annotated[str, Field(pattern=NAME)]
     role: Literal["custodian", "analyst", "reviewer"] = "analyst"
-    token_days: Annotated[int, Field(ge=1, le=3650)] = 90
+    token_days: Annotated[int, Field(ge=1, le=3650, strict=True)] = 90
 
 
 class NewTokenShape(Shape):
     """A token for an account."""
 
-    days: Annotated[int, Field(ge=1, le=3650)] = 90
+    days: Annotated[int, Field(ge=1, le=3650, strict=True)] = 90
 
 
 class AllowanceShape(Shape):
