@@ -77,7 +77,7 @@ class Charges:
                     raise Refused(
                         f"Refused: the cap of {whose(dataset, analyst)} was declared as {old.budget()}, and "
                         f"{cap} is a different one. Nothing was changed. Use the declared cap, or raise "
-                        "it with raise_cap and a reason."
+                        "it: `discreet ledger raise-cap`, with a reason."
                     )
             named = None if protects is None else protects.text
             return draft("declare", dataset=dataset, analyst=analyst, cap=loss.text, protects=named)
