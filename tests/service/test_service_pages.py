@@ -70,6 +70,7 @@ def test_every_page_is_small_has_a_title_and_nothing_inline(
         assert text.count("<script") == 1 and '<script src="/static/page.js?' in text
         assert "http://" not in text.replace(service.url, "")
         assert "https://" not in text
+        assert " method " not in text, "a function is shown in place of what it gives"
 
 
 def test_a_page_is_for_its_roles_and_others_are_sent_away(service: Running) -> None:
@@ -252,6 +253,7 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         wish = urlencode({"for": "marginals(1)", "epsilon": "2"})
         plan = browser.get(f"/publish/people.csv/plan?{wish}").body.decode()
         assert "a group of 100" in plan and "100 ±" in plan
+        assert "built-in method" not in plan and "bound method" not in plan
         data = browser.get(f"/publish/people.csv/plan.json?{wish}").data["rows"]
         wider = browser.get("/publish/people.csv/plan.json?" + wish.replace("=2", "=1")).data[
             "rows"
@@ -267,6 +269,8 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         assert browser.get("/releases/folk").status == 200
         again = browser.send("/publish/people.csv/release", name="folk", wish=wish, confirm="yes")
         assert again.status == 400 and service.charges == before + 1
+        assert "There is a release" in again.body.decode()
+        assert str(tmp_path) not in again.body.decode()
 
 
 def test_a_schema_is_filled_in_by_boxes_and_says_the_same_as_its_text(tmp_path: Path) -> None:
@@ -314,6 +318,9 @@ def test_a_table_is_sent_by_a_custodian_alone_and_never_replaced(tmp_path: Path)
         assert tables is not None
         assert sorted(each.name for each in tables.iterdir()) == ["new.csv", "people.csv"]
         assert (tables / "new.csv").read_bytes() == b"a,b\nx,y\n"
+        assert "not listed" not in custodian.get("/publish").body.decode()
+        (tables / "my table.csv").write_bytes(b"a,b\nx,y\n")
+        assert "1 file is not listed" in custodian.get("/publish").body.decode()
 
 
 def test_a_custodian_lets_in_gives_and_ends_by_forms(service: Running) -> None:

@@ -41,6 +41,7 @@ async def tables(request: Request) -> Response:
         "publish.html",
         session=session,
         tables=workshop.tables(),
+        unlisted=workshop.unlisted(),
         folder=desk_of(request).settings.tables,
     )
 

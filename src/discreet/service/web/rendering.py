@@ -24,11 +24,20 @@ router = APIRouter(include_in_schema=False)
 KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
+class _Environment(Environment):
+    """In a template `row.clear` is what the row holds under that name, and not a method that dicts have."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
 @cache
 def _environment() -> Environment:
     room = files("discreet.service.web").joinpath("templates")
     texts = {each.name: each.read_text(encoding="utf-8") for each in room.iterdir()}
-    environment = Environment(
+    environment = _Environment(
         loader=DictLoader(texts),
         autoescape=True,
         undefined=StrictUndefined,
