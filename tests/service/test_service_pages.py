@@ -253,6 +253,11 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         wish = urlencode({"for": "marginals(1)", "epsilon": "2"})
         plan = browser.get(f"/publish/people.csv/plan?{wish}").body.decode()
         assert "a group of 100" in plan and "100 ±" in plan
+        pairs = urlencode({"for": "marginals(2)", "epsilon": "1/10"})
+        average = browser.get(f"/publish/people.csv/plan.json?{pairs}").data["rows"][0]
+        assert average["small"] == average["clear"] == "depends on the rows", (
+            "it is of an average cell"
+        )
         assert "built-in method" not in plan and "bound method" not in plan
         data = browser.get(f"/publish/people.csv/plan.json?{wish}").data["rows"]
         wider = browser.get("/publish/people.csv/plan.json?" + wish.replace("=2", "=1")).data[
