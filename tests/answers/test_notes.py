@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from discreet import Budget, Schema, release
-from discreet.errors import NotAnswerable
+from discreet.errors import BadQuestion, NotAnswerable
 
 TEXT = """
 dataset = "d"
@@ -116,3 +116,9 @@ def test_the_example_of_a_class_names_its_columns_as_sql_does(tmp_path):
         "ORDER BY count(*) DESC LIMIT 5",
         'SELECT sum("select") FROM "order"',
     ]
+
+
+@pytest.mark.parametrize("question", [None, 5, b"SELECT count(*) FROM d"])
+def test_what_is_no_text_is_no_question(reader, question):
+    with pytest.raises(BadQuestion, match="a text in SQL, not"):
+        reader.ask(question)
