@@ -324,4 +324,4 @@ def test_nothing_but_sqlite_ever_opens_the_database_file(tmp_path):
 
 def test_a_directory_is_told_to_be_one(tmp_path):
     with pytest.raises(LedgerError, match="is a directory; name a file"):
-        Ledger(tmp_path).declare("people", Budget(epsilon=1))
+        Ledger.open(tmp_path)

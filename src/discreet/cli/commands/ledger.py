@@ -257,7 +257,7 @@ def raise_cap(
     check_cap(cap, yes=yes)
     with _existing(ledger_path) as ledger:
         ledger.raise_cap(dataset, cap, reason=reason, by=by)
-    click.echo(f"The cap of {dataset} is now {cap}.")
+    click.echo(f"The cap of {dataset} is now {cap}. Write it into [cap] of its schema too.")
 
 
 @command.command("declare-unit", short_help="Say whom older charges protect, for a reason.")
