@@ -415,3 +415,9 @@ def test_a_cap_in_rho_or_mu_is_asked_by_that_name_on_the_page_in_python_and_in_c
         body = {"sql": sql, "budget": {notion: "1/10"}}
         place = "/api/v1/datasets/the%20order/preview"
         assert service.call("POST", place, "ann", body).data["recorded"]
+        before = service.charges
+        dataset = dc.connect(service.url, token=service.tokens["ann"]).dataset("the order")
+        dataset.ask(sql, budget=dc.Budget(**{notion: "1/10"}))
+        assert service.charges == before, "the client's question is the page's"
+        with pytest.raises(dc.BadBudget, match="not int"):
+            dataset.ask(sql, budget=1)  # type: ignore[arg-type]
