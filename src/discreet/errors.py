@@ -107,9 +107,14 @@ class BudgetExceeded(Refused):
         self, *, asked: _Printable, spent: _Printable, total: _Printable, of: str = "the budget"
     ) -> None:
         self.asked, self.spent, self.total = asked, spent, total
+        budget, delta = (
+            sum(getattr(each, part, 0) for each in (asked, spent)) > getattr(total, part, 0)
+            for part in ("amount", "delta")
+        )
+        smaller = "budget, and a smaller delta" if budget and delta else "delta, or none"
         super().__init__(
             f"Refused: this costs {asked}, and {spent} of {of}, {total}, is spent. "
-            f"No row was read. Ask with a smaller {'delta, or none' if getattr(asked, 'delta', 0) + getattr(spent, 'delta', 0) > getattr(total, 'delta', 0) else 'budget'}, or drop a query."
+            f"No row was read. Ask with a smaller {smaller if delta else 'budget'}, or drop a query."
         )
 
 

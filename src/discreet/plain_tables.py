@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from discreet.errors import BadInput, BadSource
 Columns = dict[str, list[str]]
 ARROW = (".arrow", ".feather", ".ipc")
 PARQUET = ".parquet"
+CSV = ".csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +135,28 @@ def _delimiter(text: str) -> str:
     return others[0] if others and PLAIN.delimiter not in first else PLAIN.delimiter
 
 
+def check_ending(path: Path) -> None:
+    """Refuse a name whose ending says no format that is written."""
+    if path.suffix not in (CSV, PARQUET, *ARROW):
+        endings = ", ".join((CSV, PARQUET, *ARROW))
+        raise BadInput(f"{path.name}: write to a file ending in {endings}. Nothing was done.")
+
+
 def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """A CSV, Parquet or Arrow file, by its ending."""
+    """A CSV, Parquet or Arrow file, by its ending; whole or not at all."""
+    check_ending(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
+    try:
+        _write(partial, columns)
+        partial.replace(path)
+    except OSError as error:  # of the file beside it, whose name nobody typed
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     if path.suffix == PARQUET or path.suffix in ARROW:
         arrow = _pyarrow()
         table = arrow.table({name: list(values) for name, values in columns.items()})

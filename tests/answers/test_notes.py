@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from discreet import Budget, Schema, release
-from discreet.errors import NotAnswerable
+from discreet.errors import BadQuestion, NotAnswerable
 
 TEXT = """
 dataset = "d"
@@ -99,3 +99,26 @@ def test_a_condition_beyond_the_bounds_says_that_no_row_is_counted_there(reader,
 def test_a_condition_that_the_bounds_allow_says_nothing_of_them(reader, condition):
     found = reader.ask(f"SELECT count(*) FROM d WHERE {condition}")
     assert not any("bounds" in note for note in found.notes)
+
+
+def test_the_example_of_a_class_names_its_columns_as_sql_does(tmp_path):
+    schema = Schema.loads(
+        'dataset = "order"\n[columns.select]\nkind = "integer"\nrange = [0, 3]\n'
+        """[columns.'a "b" c']\nkind = "category"\nvalues = ["x", "y"]\n"""
+    )
+    table = polars.DataFrame({"select": [1, 2, 3], 'a "b" c': ["x", "y", "x"]})
+    classes = ['marginals(select, "a ""b"" c")', "sums(select)"]
+    made = release(
+        table, schema, budget=Budget(epsilon=9), workload=classes, ledger=tmp_path / "l.db"
+    )
+    assert [example for _, _, example in made.overview().classes] == [
+        'SELECT "select", "a ""b"" c", count(*) FROM "order" GROUP BY "select", "a ""b"" c" '
+        "ORDER BY count(*) DESC LIMIT 5",
+        'SELECT sum("select") FROM "order"',
+    ]
+
+
+@pytest.mark.parametrize("question", [None, 5, b"SELECT count(*) FROM d"])
+def test_what_is_no_text_is_no_question(reader, question):
+    with pytest.raises(BadQuestion, match="a text in SQL, not"):
+        reader.ask(question)

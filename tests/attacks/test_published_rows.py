@@ -149,3 +149,10 @@ def test_the_failed_definitions_fail_as_computed():
     assert slack == Fraction(1, 4)
     assert [each.harmed for each in counterexamples(10)] == [1.0, 1.0, 1.0, pytest.approx(1 / 11)]
     assert "epsilon = 1/500" in definitions(people=500).lines[0].publication
+
+
+def test_a_column_that_no_table_has_is_named():
+    table = {"sex": ["f", "m"], "ill": ["a", "b"]}
+    for person, sensitive in (({"sec": "f"}, "ill"), ({"sex": "f"}, "il")):
+        with pytest.raises(BadInput, match=r"no column '(sec|il)'"):
+            intersect([table, table], person=person, sensitive=sensitive)

@@ -85,3 +85,8 @@ def test_an_outcome_on_a_custodians_own_column_is_not_private():
 def test_bad_input_gets_one_clear_sentence(kwargs, said):
     with pytest.raises(BadInput, match=said):
         reconstruct(draws=1, **kwargs)
+
+
+def test_a_secret_that_nobody_has_is_attacked_too():
+    outcome = reconstruct(secret=[0] * 16, draws=1)
+    assert outcome.line("counts below 5 suppressed").value == 1.0, "all are, and 0 is right"

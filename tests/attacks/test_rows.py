@@ -33,6 +33,9 @@ def test_links_on_a_custodians_tables_are_scored_only_with_names(tmp_path: Path)
     write_columns(tmp_path / "a.csv", {"id": ["1", "2"], "sex": ["f", "m"]})
     outcome = link(tmp_path / "a.csv", tmp_path / "a.csv", columns=["sex"], name="id")
     assert outcome.details["right"] == 2 and outcome.banner
+    unscored = link(tmp_path / "a.csv", tmp_path / "a.csv", columns=["sex"])
+    assert unscored.details["right"] is None
+    assert unscored.banner.startswith("NOT PRIVATE"), "it counts rows of the custodian's table"
     with pytest.raises(BadInput, match="both tables"):
         link(tmp_path / "a.csv")
 
@@ -96,3 +99,23 @@ def test_a_first_line_without_commas_says_what_stands_between_its_names(
     assert read_columns(tmp_path / "t.csv") == {"ward": ["A", "B"], "days": ["3", "4"]}
     (tmp_path / "u.csv").write_text("ward;x,days\nA;1,3\n")
     assert read_columns(tmp_path / "u.csv") == {"ward;x": ["A;1"], "days": ["3"]}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_a_table_is_written_whole_or_not_at_all(tmp_path: Path, ending: str):
+    def stopped():
+        yield from ["1"] * 1000
+        raise OSError(28, "No space left on device")
+
+    class Half(list[str]):
+        def __iter__(self):
+            return stopped()
+
+    path = tmp_path / f"t.{ending}"
+    write_columns(path, {"a": ["0"]})
+    before = path.read_bytes()
+    with pytest.raises(OSError, match=f"No space left.*t.{ending}"):
+        write_columns(path, {"a": Half()})
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(BadInput, match="ending in"):
+        write_columns(tmp_path / "t.xlsx", {"a": ["0"]})

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from discreet.cli.application import application
+from discreet.cli.failures import run
 from discreet.custodian.fit import fit
+from discreet.ledger import Ledger
+from discreet.privacy.budget import Budget
 from discreet.schema import Schema
 from tests.command_line import Done
 
@@ -110,3 +114,16 @@ def test_a_plan_says_that_a_table_of_different_rows_answers_no_smaller_question(
     advised = ["--algorithm", "marginals(a, b)=residuals"]
     assert discreet(*release, "advised.release", *advised).code == 0
     assert discreet("ask", "advised.release", asked).code == 0
+
+
+def test_a_ledger_that_is_gone_is_not_told_to_be_empty(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "ledger.db"
+    assert run(application, ["ledger", "show", "--ledger", str(place)]) == 2
+    assert "Nothing was charged here" in capfd.readouterr().err and not list(tmp_path.iterdir())
+    with Ledger.open(place) as ledger:
+        ledger.declare("people", Budget(epsilon=1))
+    place.unlink()
+    assert run(application, ["ledger", "show", "--ledger", str(place)]) == 2
+    assert "is gone, and its mark" in capfd.readouterr().err

@@ -274,7 +274,13 @@ def test_a_declared_column_may_be_grouped_by_what_is_found(tmp_path: Path) -> No
         answers = curator.ask(
             "SELECT sex, count(*) FROM people GROUP BY sex", budget=BUDGET, undeclared=["sex"]
         )
+        spent = curator.spent
+        again = curator.ask(
+            "SELECT sex, count(*) FROM people GROUP BY sex", budget=BUDGET, undeclared="sex"
+        )
+        assert curator.spent == spent, "one name is a list of one"
     assert [row.group["sex"] for row in answers] == ["a", "unlisted"]
+    assert again.to_dict() == answers.to_dict()
 
 
 def test_means_of_found_groups_are_divided_by_their_own_rows_under_change_one(

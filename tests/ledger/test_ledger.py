@@ -52,6 +52,8 @@ def test_deltas_add_and_are_capped_like_the_rest(ledger, notion):
         pay(ledger, Budget(**{notion: 1}, delta="1e-9"), "still too much")
     with pytest.raises(BudgetExceeded, match="with a smaller budget"):
         pay(ledger, Budget(**{notion: 98}), "too much of the rest")
+    with pytest.raises(BudgetExceeded, match="with a smaller budget, and a smaller delta"):
+        pay(ledger, Budget(**{notion: 98}, delta="1e-9"), "too much of both")
     pay(ledger, Budget(**{notion: 97}), "no delta")
     assert ledger.spent("people") == Budget(**{notion: 100}, delta="3e-9")
 
@@ -95,7 +97,7 @@ def test_a_cap_is_fixed_by_its_first_use_and_raised_only_on_purpose(ledger):
     ledger.declare("people", Budget(epsilon=1))
     assert events(ledger) == 2
     for other in (Budget(epsilon=2), Budget(epsilon="1/2"), Budget(epsilon=1, delta="1e-9")):
-        with pytest.raises(Refused, match="raise_cap"):
+        with pytest.raises(Refused, match="raise-cap"):
             ledger.declare("people", other)
     with pytest.raises(BadInput, match="only raised"):
         ledger.raise_cap("people", Budget(epsilon="1/2", delta="1e-9"), reason="why not")

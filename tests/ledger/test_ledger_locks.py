@@ -320,3 +320,8 @@ def test_nothing_but_sqlite_ever_opens_the_database_file(tmp_path):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_directory_is_told_to_be_one(tmp_path):
+    with pytest.raises(LedgerError, match="is a directory; name a file"):
+        Ledger.open(tmp_path)

@@ -208,7 +208,7 @@ def test_a_question_survives_its_file_and_refuses_what_is_none(tmp_path):
     (tmp_path / "q.json").write_text("[]")
     with pytest.raises(BadInput, match="no question"):
         Question.load(tmp_path / "q.json")
-    with pytest.raises(BadInput, match="different values"):
+    with pytest.raises(BadInput, match="twice"):
         Question.category("x", ["a", "a"], epsilon=1)
     with pytest.raises(BadInput, match="no protocol"):
         Question.category("x", ["a", "b"], epsilon=1, protocol="rappor")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet import local
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.cli.files import held_alone
@@ -76,8 +78,11 @@ def test_two_runs_never_draw_two_reports_of_one_person(folder, capsys):
     [
         ("local plan --epsilon 1 -o q.json", "exactly three"),
         ("local plan --epsilon 1 --people 10 -o q.json", "--values or --bounds"),
+        ("local plan --epsilon 1 --people 10 --values a,b --bounds 0,1 -o q.json", "for a number"),
+        ("local plan --epsilon 1 --people 10 --values a,b,a -o q.json", "'a' twice"),
         ("local estimate t.csv --question missing.json", "no question file"),
         ("local perturb t.csv --question q2.json -o r.csv --memory m.json", "go together"),
+        ("local perturb t.csv --question q2.json -o r.xlsx", "ending in .csv, .parquet"),
     ],
 )
 def test_bad_input_gets_one_sentence(words, said, folder, capsys):
@@ -147,3 +152,25 @@ def test_a_flipped_picture_can_still_be_seen():
     told = flipped(true)
     assert abs((told == true).mean() - 0.75) < 0.06
     assert (smoothed(told) == true).mean() > (told == true).mean()
+
+
+def test_the_examples_of_the_help_are_a_session_that_runs_in_their_order(folder, capsys):
+    (folder / "people.csv").write_text("smoker\n" + "true\nfalse\n" * 20)
+    assert ran("local --help") == 0
+    shown = re.findall(r"^ +discreet (local .*)$", capsys.readouterr().out, re.MULTILINE)
+    assert [words.split()[1] for words in shown] == ["plan", "perturb", "estimate"]
+    assert [ran(words) for words in shown] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "1", "4"])
+def test_a_plan_of_a_number_says_how_closely_its_mean_is_known(epsilon, folder, capsys):
+    """All answers at a bound are the worst case. The found width is within a tenth of it: a spread of 40,000
+    bounded reports is off by more than that below 1e-9."""
+    words = f"local plan --bounds 0,80 --name hours --epsilon {epsilon} --people 40000"
+    assert ran(words) == 0
+    assert "The mean of 'hours' is known to within" in capsys.readouterr().out
+    assert ran(f"{words} --json") == 0
+    planned = json.loads(capsys.readouterr().out)["half_widths"]["piecewise"]
+    question = local.Question.number("hours", 0, 80, epsilon=epsilon)
+    found = local.estimate(question, local.perturb(question, [80] * 40_000))
+    assert 1.959964 * found.std == pytest.approx(planned, rel=0.1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from discreet.answering import ReleaseReader
@@ -124,3 +125,26 @@ def test_a_synthetic_file_can_be_read_by_whom_the_umask_lets(tmp_path):
     for ending in ("csv", "parquet"):
         made.write(tmp_path / f"rows.{ending}")
         assert (tmp_path / f"rows.{ending}").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_column_without_a_value_keeps_its_kind_in_parquet(tmp_path, rows):
+    text = 'dataset = "d"\n[columns.b]\nkind = "boolean"\n[columns.c]\nkind = "category"\nvalues = ["x"]\n'
+    text += '[columns.d]\nkind = "date"\nrange = [2020-01-01, 2020-12-31]\ngranularity = "day"\n'
+    text += (
+        '[columns.t]\nkind = "datetime"\nrange = [2020-01-01, 2020-12-31]\ngranularity = "day"\n'
+    )
+    text += '[columns.i]\nkind = "integer"\nrange = [0, 9]\n[columns.n]\nkind = "number"\nbounds = [0, 1]\nbits = 2\n'
+    schema = Schema.loads(text)
+    nulls = [column.cells - 1 for column in schema.columns]
+    made = SyntheticTable(
+        schema=schema,
+        names=schema.names,
+        codes=np.tile(np.array(nulls, dtype=np.int64), (rows, 1)),
+        places=np.zeros((rows, len(nulls)), dtype=np.int16),
+    )
+    made.write(tmp_path / "rows.parquet")
+    found = pyarrow.parquet.read_table(tmp_path / "rows.parquet")
+    assert [column.null_count for column in found.columns] == [rows] * 6
+    types = ["bool", "string", "date32[day]", "timestamp[us]", "int64", "double"]
+    assert [str(each) for each in found.schema.types] == types

@@ -157,6 +157,39 @@ def test_the_noise_of_a_weighted_sum_is_that_of_its_law() -> None:
     assert both.std[0] == pytest.approx(np.sqrt(2) * x.std[0])
 
 
+def counted(found: list[float], draw: int = 0) -> Numbers:
+    """Counts as they are answered: cut off at 0, where the interval keeps its width."""
+    raw = noisy(found, draw)
+    width = raw.upper - raw.estimate
+    cut = np.maximum(raw.estimate, 0.0)
+    return replace(
+        raw, estimate=cut, lower=np.maximum(raw.lower, 0.0), upper=cut + width, unit=Unit.COUNT
+    )
+
+
+def test_a_count_and_a_number_are_as_close_as_the_count() -> None:
+    """Noise pushed the count to -30. It is shown as 0 to 30 or so, and 100 less it as 70 or so to 100."""
+    count, hundred = counted([-30.0]), Numbers.exact([100.0], len(LEVELS))
+    more, less = arithmetic.add(count, hundred, LEVELS), arithmetic.subtract(hundred, count, LEVELS)
+    width = count.upper[0, 0]
+    assert (more.estimate[0], more.lower[0, 0], more.upper[0, 0]) == (100, 100, 100 + width)
+    assert (less.estimate[0], less.lower[0, 0], less.upper[0, 0]) == (100, 100 - width, 100)
+    back = arithmetic.subtract(more, count, LEVELS)
+    assert back.lower[0, 0] == back.upper[0, 0] == 100, "the draw of the count cancels still"
+
+
+def test_a_sum_of_counts_is_not_below_zero_and_its_interval_is_as_wide_as_its_noise() -> None:
+    both = arithmetic.add(counted([-30.0, 2.0], 0), counted([-10.0, 500.0], 1), LEVELS)
+    plain = arithmetic.add(noisy([0.0, 2.0], 0), noisy([0.0, 500.0], 1), LEVELS)
+    assert both.unit is Unit.COUNT and both.estimate.tolist() == [0, 502]
+    assert both.lower[0, 0] == 0 and both.upper[0, 0] == plain.upper[0, 0]
+    assert both.lower[0, 1] == plain.lower[0, 1] and both.upper[0, 1] == plain.upper[0, 1]
+    all_three = arithmetic.add(both, counted([-5.0, 1.0], 2), LEVELS)
+    assert all_three.lower[0, 0] == 0 < all_three.upper[0, 0]
+    as_measured = replace(noisy([-30.0]), unit=Unit.COUNT)
+    assert arithmetic.add(as_measured, as_measured, LEVELS).estimate[0] == -60
+
+
 def test_a_sum_over_rows_is_not_independent_of_one_of_them() -> None:
     rows = noisy([10.0, 20.0, 30.0])
     total = across("sum", rows, [np.arange(3)], LEVELS, level=0.5, tag="all")

@@ -12,6 +12,9 @@ from discreet.errors import BadQuestion
 
 REFUSED = {
     "SELECT * FROM people": "never shown",
+    "SELECT": "nothing to show",
+    "SELECT FROM people": "nothing to show",
+    "SELECT count(*) FROM (SELECT) AS t": "nothing to show",
     "SELECT age FROM people ORDER BY age LIMIT 5": "never shown",
     "SELECT p.age FROM people p JOIN people q ON p.age = q.age": "declare a view",
     "SELECT a.n / b.n FROM (SELECT count(*) AS n FROM people) a, (SELECT 2 AS n) b": "as a number",

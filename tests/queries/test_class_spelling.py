@@ -16,7 +16,9 @@ from discreet.queries.classes import parse_class
         ("marginals(age))", "as many brackets closed as opened"),
         ('means("net (income)"', "as many brackets closed as opened"),
         ("marginals", r"write marginals\(\.\.\.\)"),
-        ("intervals(age) * many", "as many brackets closed as opened"),
+        ("intervals(age) * many", "weight .* is 'many'; write a number above 0"),
+        ("intervals(age) * -1", "weight .* is '-1'"),
+        ("marginals(2) *", "weight .* is ''"),
     ],
 )
 def test_a_known_name_with_brackets_that_do_not_match_is_not_taken_for_an_unknown_one(text, said):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot.tokens import Tokenizer
 
 from discreet.errors import BadQuestion
 from discreet.questions.cells.functions import matches
 from discreet.questions.conditions import Leaf, Simple, normal_form, simple_of
 from discreet.questions.dialects.sql import Aggregate, parse_question
 from discreet.questions.expressions import Call, ColumnValue, Constant, Expression
-from discreet.schema import IntegerColumn
+from discreet.questions.spelling import readable_name, sql_name
+from discreet.schema import IntegerColumn, Schema
 from tests.releases_by_hand import people
 
 SCHEMA = people(
@@ -233,3 +236,21 @@ def test_a_spiteful_pattern_takes_no_time() -> None:
     started = time.process_time()
     assert not matches("%a" * 60 + "b", "a" * 5000)
     assert time.process_time() - started < 5
+
+
+def test_a_name_that_is_shown_can_be_pasted_into_a_question_even_if_it_is_a_word_of_sql() -> None:
+    assert readable_name("age") == "age" and readable_name("Select") == '"Select"'
+    words = [word for word in Tokenizer.KEYWORDS if re.fullmatch("[A-Za-z_]+", word)]
+    for word in [*words, "group", "order", "by", "in", "is", "net cost", 'a"b', "größe"]:
+        named = Schema(dataset=word, columns=(IntegerColumn(word, 0, 9),))
+        plain, quoted = (
+            [
+                replace(parse_question(text.format(name), named), text="")
+                for text in (
+                    "SELECT {0}, count(*) FROM {0} WHERE {0} > 3 GROUP BY {0}",
+                    "SELECT quantile({0}, 0.9) FROM {0}",
+                )
+            ]
+            for name in (readable_name(word), sql_name(word))
+        )
+        assert plain == quoted, word

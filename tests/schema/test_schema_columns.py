@@ -7,7 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +30,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from discreet.schema.columns.values import microseconds_of
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "schema.md"
 SEX = CategoryColumn("sex", ("F", "M"))
@@ -303,3 +304,24 @@ def test_unicode_names_are_kept_exactly_as_given() -> None:
 )
 def test_a_fraction_counts_as_the_integer_below_it(given: Any) -> None:
     assert IntegerColumn("i", -3, 3).code_of(given) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        (
+            "2020-01-31 23:30:00+00",
+            datetime(2020, 1, 31, 23, 30),
+        ),  # as PostgreSQL and DuckDB write it
+        ("2020-01-31 23:30:00-05", datetime(2020, 2, 1, 4, 30)),
+        ("2020-01-31T23:30+0530", datetime(2020, 1, 31, 18, 0)),
+        ("2020-01-31T23:30+05:30", datetime(2020, 1, 31, 18, 0)),
+        ("2020-01-31T23:30+053", None),
+        ("2020-01-31-05", None),
+    ],
+)
+def test_an_offset_is_read_with_and_without_its_colon_and_minutes(
+    text: str, utc: datetime | None
+) -> None:
+    expected = None if utc is None else (utc - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    assert microseconds_of(text) == expected

@@ -49,7 +49,7 @@ INTEGER = (
     f"CASE WHEN ({DOUBLE}) IS NULL THEN NULL WHEN regexp_full_match({SPACE}, '{WHOLE_PATTERN}') "
     f"THEN TRY_CAST({SPACE} AS HUGEINT) ELSE TRY_CAST(floor({DOUBLE}) AS HUGEINT) END"
 )
-ZONED = f"regexp_matches({SPACE}, '(Z|[+-][0-9][0-9]:[0-9][0-9])$')"
+ZONED = f"regexp_matches({SPACE}, '(Z|:[^-]*[+-][0-9][0-9](:?[0-9][0-9])?)$')"
 MICROSECONDS = (
     f"CASE WHEN NOT regexp_full_match({SPACE}, '{INSTANT_PATTERN}') THEN NULL "
     f"WHEN {ZONED} THEN epoch_us(TRY_CAST({SPACE} AS TIMESTAMPTZ)) "
@@ -101,7 +101,20 @@ two = st.integers(0, 99).map(lambda number: f"{number:02}")
 clocks = st.builds(lambda s, h, m, t: f"{s}{h}:{m}{t}", st.sampled_from("T "), two, two,
                    st.sampled_from(["", ":59", ":00.5", ":61", ":07.123456", ":07.1234567"]))  # fmt: skip
 offsets = st.sampled_from(
-    ["", "Z", "+05:30", "-14:00", "-14:59", "+00:00", "+02", " +02:00", "+15:00", "z"]
+    [
+        "",
+        "Z",
+        "+05:30",
+        "-14:00",
+        "-14:59",
+        "+00:00",
+        "+02",
+        "-0530",
+        "+053",
+        " +02:00",
+        "+15:00",
+        "z",
+    ]
 )
 day_texts = st.builds(
     lambda y, m, d: f"{y:04}-{m:02}-{d:02}",

@@ -183,7 +183,8 @@ def let_in(house: House, clock: list[float] | None = None) -> dict[str, str]:
     for name in ("ann", "bob"):
         for dataset in house.datasets.values():
             if dataset.allowance(name) is None:
-                dataset.allow(name, dc.Budget(epsilon=3), by="test", reason="test")
+                budget = dc.Budget(**{dataset.cap.notion.words: 3})
+                dataset.allow(name, budget, by="test", reason="test")
     return tokens
 
 

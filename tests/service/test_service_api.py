@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import discreet as dc
 from tests.service.running import COUNT, Running
 
@@ -74,6 +76,35 @@ def test_a_question_that_is_refused_costs_nothing_and_says_why_in_one_shape(
         assert set(each.data["error"]) == {"kind", "message", "request"}
         assert each.data["error"]["request"] == each.headers["x-request-id"]
     assert service.charges == before
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"sql"', "The body is not valid JSON."),
+        (
+            b'{"sql": "SELECT count(*) FROM people", "budget": {"epsilon": true}}',
+            "budget.epsilon: a number such",
+        ),
+        (
+            b'{"sql": "SELECT count(*) FROM people", "budget": {"epsilon": -1}}',
+            "must be greater than 0",
+        ),
+        (b'{"sql": "SELECT", "budget": {"epsilon": 1}}', "nothing to show"),
+    ],
+)
+def test_a_body_that_is_not_understood_is_told_so_in_plain_words_and_never_charged(
+    service: Running, body: bytes, said: str
+) -> None:
+    before = service.charges
+    reply = service.call("POST", "/api/v1/datasets/people/ask", "ann", body)
+    assert reply.status in (400, 422) and said in reply.data["error"]["message"]
+    assert "constrained" not in reply.data["error"]["message"] and service.charges == before
+
+
+def test_an_address_that_is_not_there_is_not_found(service: Running) -> None:
+    reply = service.call("GET", "/api/v1/nowhere", "ann")
+    assert (reply.status, reply.kind) == (404, "NotFound")
 
 
 def test_history_is_an_analysts_own_and_everybodys_for_those_who_watch(service: Running) -> None:

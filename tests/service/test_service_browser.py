@@ -140,6 +140,28 @@ def test_an_analyst_signs_in_previews_asks_sees_bars_and_spends_it_all(
     assert service.charges == before + 2
 
 
+@shown(narrow=False)
+def test_a_question_that_was_changed_is_not_charged_as_it_was_before(
+    page: Any, service: Running
+) -> None:
+    """The button holds an older question until the new one was previewed, so it cannot be pressed."""
+    sign_in(page, service, "ann")
+    page.goto(f"{service.url}/datasets/people?sql={COUNT.format(7)}&epsilon=0.01")
+    page.wait_for_selector("#ask button:enabled")
+    page.route("**/preview", lambda route: route.abort())
+    page.fill("textarea[name=sql]", COUNT.format(8))
+    assert page.locator("#ask button").is_disabled()
+    page.wait_for_selector("#preview:has-text('cannot be reached')")
+    assert page.locator("#ask button").is_disabled()
+    page.faults.clear()  # the preview that was stopped
+    page.unroute("**/preview")
+    page.fill("textarea[name=sql]", COUNT.format(9))
+    page.wait_for_selector("#ask button:enabled")
+    assert page.locator("#ask input[name=sql]").input_value() == COUNT.format(9)
+    page.fill("textarea[name=sql]", "")
+    assert page.locator("#ask button").is_disabled()
+
+
 @shown()
 def test_a_visitor_reads_what_an_epsilon_means(page: Any, service: Running) -> None:
     page.goto(f"{service.url}/releases/open")

@@ -70,6 +70,7 @@ def test_every_page_is_small_has_a_title_and_nothing_inline(
         assert text.count("<script") == 1 and '<script src="/static/page.js?' in text
         assert "http://" not in text.replace(service.url, "")
         assert "https://" not in text
+        assert " method " not in text, "a function is shown in place of what it gives"
 
 
 def test_a_page_is_for_its_roles_and_others_are_sent_away(service: Running) -> None:
@@ -252,6 +253,12 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         wish = urlencode({"for": "marginals(1)", "epsilon": "2"})
         plan = browser.get(f"/publish/people.csv/plan?{wish}").body.decode()
         assert "a group of 100" in plan and "100 ±" in plan
+        pairs = urlencode({"for": "marginals(2)", "epsilon": "1/10"})
+        average = browser.get(f"/publish/people.csv/plan.json?{pairs}").data["rows"][0]
+        assert average["small"] == average["clear"] == "depends on the rows", (
+            "it is of an average cell"
+        )
+        assert "built-in method" not in plan and "bound method" not in plan
         data = browser.get(f"/publish/people.csv/plan.json?{wish}").data["rows"]
         wider = browser.get("/publish/people.csv/plan.json?" + wish.replace("=2", "=1")).data[
             "rows"
@@ -267,6 +274,8 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         assert browser.get("/releases/folk").status == 200
         again = browser.send("/publish/people.csv/release", name="folk", wish=wish, confirm="yes")
         assert again.status == 400 and service.charges == before + 1
+        assert "There is a release" in again.body.decode()
+        assert str(tmp_path) not in again.body.decode()
 
 
 def test_a_schema_is_filled_in_by_boxes_and_says_the_same_as_its_text(tmp_path: Path) -> None:
@@ -314,6 +323,9 @@ def test_a_table_is_sent_by_a_custodian_alone_and_never_replaced(tmp_path: Path)
         assert tables is not None
         assert sorted(each.name for each in tables.iterdir()) == ["new.csv", "people.csv"]
         assert (tables / "new.csv").read_bytes() == b"a,b\nx,y\n"
+        assert "not listed" not in custodian.get("/publish").body.decode()
+        (tables / "my table.csv").write_bytes(b"a,b\nx,y\n")
+        assert "1 file is not listed" in custodian.get("/publish").body.decode()
 
 
 def test_a_custodian_lets_in_gives_and_ends_by_forms(service: Running) -> None:
@@ -383,3 +395,29 @@ def test_a_closed_release_is_explained_only_to_those_who_may_see_it(service: Run
     assert Browser(service).get("/explain?release=closed").status == 303
     assert Browser(service, "ann").get("/explain?release=closed").status == 200
     assert Browser(service, "ann").get("/explain?release=nothing").status == 404
+
+
+@pytest.mark.parametrize(("notion", "letter"), [("rho", "ρ"), ("mu", "μ")])
+def test_a_cap_in_rho_or_mu_is_asked_by_that_name_on_the_page_in_python_and_in_curl(
+    tmp_path: Path, notion: str, letter: str
+) -> None:
+    declared = SCHEMA.replace("epsilon =", f"{notion} =").replace('"people"', '"the order"')
+    with running(tmp_path, release=False, declared=declared) as service:
+        sql = 'SELECT count(*) FROM "the order"'
+        place = "/datasets/the%20order?" + urlencode({"sql": sql, "epsilon": "1/10"})
+        browser = Browser(service, "ann")
+        browser.send("/datasets/the%20order/ask", sql=sql, epsilon="1/10")
+        text = html.unescape(browser.get(place).body.decode())
+        assert f"Price, {letter}" in text and f'data-notion="{notion}"' in text
+        assert f'budget=dc.Budget({notion}="1/10")' in text
+        assert f'"budget": {{"{notion}": "1/10"}}' in text and "/datasets/the%20order/ask" in text
+        assert 'placeholder="SELECT count(*) FROM "the order""' in text
+        body = {"sql": sql, "budget": {notion: "1/10"}}
+        place = "/api/v1/datasets/the%20order/preview"
+        assert service.call("POST", place, "ann", body).data["recorded"]
+        before = service.charges
+        dataset = dc.connect(service.url, token=service.tokens["ann"]).dataset("the order")
+        dataset.ask(sql, budget=dc.Budget(**{notion: "1/10"}))
+        assert service.charges == before, "the client's question is the page's"
+        with pytest.raises(dc.BadBudget, match="not int"):
+            dataset.ask(sql, budget=1)  # type: ignore[arg-type]

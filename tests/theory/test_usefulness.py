@@ -234,9 +234,9 @@ def test_theorem_6_5_is_solved_for_the_error_and_the_budget_that_are_given():
     one = theorem_parameters(epsilon=0.1, delta=0.05, alpha=1, **facts)
     huge = theorem_parameters(epsilon=0.1, delta=0.05, alpha=1e6, **facts)
     assert one.log10_rows - huge.log10_rows == pytest.approx(6)
-    assert "budget of 1," in one.sentence and "epsilon 0.1" in one.sentence
+    assert "budget of epsilon 1," in one.sentence and "an error of 0.1" in one.sentence
     finer = theorem_parameters(epsilon=0.01, delta=0.001, alpha=1, **facts)
     assert finer.dimensions > one.dimensions and finer.projections > one.projections
     literal = parse_class("halfspaces(x, y, gamma=0.5, projections=theorem)")
-    with pytest.raises(BadInput, match="budget of 1,"):
+    with pytest.raises(BadInput, match="budget of epsilon 1,"):
         algorithm_for(literal, Schema.loads(SCHEMA.format(adjacency="change-one")), named="net")

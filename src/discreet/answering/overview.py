@@ -17,7 +17,7 @@ from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.queries.registry import merged
 from discreet.questions.cells.values import LAST
-from discreet.questions.dialects.statement import sql_name
+from discreet.questions.spelling import quoted, readable_name
 from discreet.schema import Column, OrderedColumn, Schema
 
 MOST_VALUES = 6
@@ -152,26 +152,26 @@ def _plain(value: object) -> str:
 
 def _examples(text: str, schema: Schema) -> Iterator[str]:
     """Questions that a class of this text may be made for, the likeliest first."""
-    table = sql_name(schema.dataset)
+    table = readable_name(schema.dataset)
     places = {
         name: found.start()
         for name in schema.names
-        if (found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+        if (found := re.search(rf"(?<!\w){re.escape(quoted(name))}(?!\w)", text))
     }
     named = sorted(places, key=places.__getitem__) or list(schema.names[:2])
-    listed = ", ".join(map(sql_name, named))
+    listed = ", ".join(map(readable_name, named))
     first, *others = (schema.column(name) for name in named)
-    name = sql_name(first.name)
+    name = readable_name(first.name)
     form = merged("shown_as").get(text.partition("(")[0])
     if form in ("avg", "sum", "median"):
-        keys = ", ".join(sql_name(each.name) for each in others)
+        keys = ", ".join(readable_name(each.name) for each in others)
         if " by " in text and keys:
             yield f"SELECT {keys}, {form}({name}) FROM {table} GROUP BY {keys}"
         yield f"SELECT {form}({name}) FROM {table}"
     if form == "condition" and "(" in text:
         yield f"SELECT count(*) FROM {table} WHERE {text.partition('(')[2].rstrip(')').partition(',')[0].strip()}"
         if len(named) > 1:
-            yield f"SELECT count(*) FROM {table} WHERE {' + '.join(map(sql_name, named[:2]))} >= 0"
+            yield f"SELECT count(*) FROM {table} WHERE {' + '.join(map(readable_name, named[:2]))} >= 0"
     if isinstance(first, OrderedColumn) and form == "range":
         ends = [first.value_in(first.value_cells * part // 4, 0) for part in (1, 3)]
         low, high = (each if isinstance(each, int | float) else f"'{each}'" for each in ends)

@@ -105,6 +105,9 @@ class Reader:
         additive: bool = False,
     ) -> list[Answers]:
         """The answers to many questions, each as if it were asked alone."""
+        for each in questions:
+            if not isinstance(each, str | Question):
+                raise BadQuestion(f"A question is a text in SQL, not {type(each).__name__}.")
         statements = [
             read_statement(each, self._published, ReleaseDialect(self._published, each))
             if isinstance(each, str)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from discreet.artifacts.answers import Answers
 from discreet.client.answers import answers_in
 from discreet.client.transport import HttpTransport, Transport, Unreachable
-from discreet.errors import BadInput
+from discreet.errors import BadBudget, BadInput
 from discreet.privacy.budget import Budget
 
 TRIES = 3
@@ -172,12 +172,14 @@ def _question(
     confidence: float,
     undeclared: Sequence[str],
 ) -> dict[str, Any]:
+    if budget is not None and not isinstance(budget, Budget):
+        raise BadBudget(f"The budget must be a Budget, not {type(budget).__name__}.")
     return {
         "sql": sql,
         "budget": None if budget is None else budget.to_dict(),
         "accuracy": None if accuracy is None else str(accuracy),
         "confidence": confidence,
-        "undeclared": list(undeclared),
+        "undeclared": [undeclared] if isinstance(undeclared, str) else list(undeclared),
     }
 
 

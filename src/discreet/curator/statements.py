@@ -128,6 +128,8 @@ class Statements:
         undeclared: Sequence[str] = (),
     ) -> Statement:
         """The plan of a question. It follows from public facts alone, so a preview's serves its question too."""
+        if isinstance(undeclared, str):
+            undeclared = (undeclared,)
         given = (sql, budget, accuracy, confidence, *undeclared)
         key = (*given, *map(type, given))  # 1 and True are equal, and not the same
         try:

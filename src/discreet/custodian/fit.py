@@ -28,7 +28,7 @@ _NUMBERS = (
     "Numbers are written with a point and no sign between thousands: 1234.5, and neither 1234,5 nor "
     "1,234.5. Write them so before you publish."
 )
-_DATES = "Dates are written 2020-01-31, and moments 2020-01-31T10:00 or with a blank for the T."
+_DATES = "Dates are written 2020-01-31, and moments 2020-01-31T10:00 or with a blank for the T; an offset follows, as in +02:00 or Z."
 _SPELLED = {
     "boolean": (
         "Truth values are written true/false, yes/no or 1/0. If the column has other words, declare "

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow
+from pyarrow import compute
 
 _MILLISECONDS_PER_DAY = 86_400_000
 _FARTHEST_DAY = 2**31 - 2
@@ -47,16 +49,12 @@ class Reading:
 
     def column(self, values: Any) -> Any:
         """An array, or one in chunks, of the source's type, as chunks of `type`."""
-        import pyarrow
-
         chunks = values.chunks if hasattr(values, "chunks") else [values]
         return pyarrow.chunked_array([self.safe(chunk) for chunk in chunks], type=self.type)
 
 
 def reading_of(type_: Any, *, exact: bool = False) -> Reading | None:
     """The reading of an Arrow type, `exact` where values that differ must stay so; `None` where it is not known or too wide."""
-    import pyarrow
-
     name = str(type_)
     if isinstance(type_, pyarrow.BaseExtensionType):
         return _extension(type_, exact)
@@ -80,8 +78,6 @@ def reading_of(type_: Any, *, exact: bool = False) -> Reading | None:
     if _is(type_, "dictionary"):
         return _dictionary(type_, exact)
     if _is(type_, "run_end_encoded"):
-        from pyarrow import compute
-
         inner = reading_of(type_.value_type, exact=exact)
         if inner is None:
             return None
@@ -93,8 +89,6 @@ def reading_of(type_: Any, *, exact: bool = False) -> Reading | None:
 
 def nothing() -> Reading:
     """For types that no kind of column reads: nulls, so many as there are rows."""
-    import pyarrow
-
     return Reading(
         '"NULL"', pyarrow.int8(), lambda array: pyarrow.nulls(len(array), pyarrow.int8())
     )
@@ -120,8 +114,6 @@ def _whole(array: Any) -> Any:
 
 def _days(array: Any) -> Any:
     """Milliseconds as days; what 32 bits cannot hold lies at their ends, beyond every declared range."""
-    import pyarrow
-
     stored = _whole(array).view(pyarrow.int64())
     days = stored.fill_null(0).to_numpy(zero_copy_only=False) // _MILLISECONDS_PER_DAY
     inside = np.clip(days, -_FARTHEST_DAY, _FARTHEST_DAY).astype(np.int32)
@@ -131,8 +123,6 @@ def _days(array: Any) -> Any:
 
 def _text(array: Any) -> Any:
     """Text, of which an engine may look at every byte."""
-    import pyarrow
-
     stored = array.cast(pyarrow.large_binary())  # without a look at the bytes
     stored.validate(full=True)
     try:
@@ -147,8 +137,6 @@ def _text(array: Any) -> Any:
 
 
 def _decimals(array: Any) -> Any:
-    import pyarrow
-
     type_ = array.type
     wide = pyarrow.decimal128(type_.precision, type_.scale)
     array.validate()
@@ -161,8 +149,6 @@ def _decimals(array: Any) -> Any:
 
 def _fitting(array: Any) -> Any:
     """Nulls in place of decimals that have more digits than their type allows."""
-    import pyarrow
-
     size = array.type.bit_width // 8
     stored = array.buffers()[1].to_pybytes()
     most = 10**array.type.precision
@@ -175,8 +161,6 @@ def _fitting(array: Any) -> Any:
 
 
 def _dictionary(type_: Any, exact: bool) -> Reading | None:
-    import pyarrow
-
     inner = reading_of(type_.value_type, exact=exact)
     if inner is None:
         return None
@@ -199,8 +183,6 @@ def _dictionary(type_: Any, exact: bool) -> Reading | None:
 
 def _extension(type_: Any, exact: bool) -> Reading | None:
     """The extension types of Arrow itself whose meaning is known; not those of other packages."""
-    from pyarrow import compute
-
     inner = reading_of(type_.storage_type, exact=exact)
     match type_.extension_name:
         case "arrow.uuid":
@@ -208,8 +190,6 @@ def _extension(type_: Any, exact: bool) -> Reading | None:
         case "arrow.json" if inner is not None and inner.label == "VARCHAR":
             return Reading(inner.label, inner.type, lambda array: inner.safe(array.storage))
         case "arrow.bool8":
-            import pyarrow
-
             return Reading(
                 "BOOLEAN",
                 pyarrow.bool_(),

@@ -15,14 +15,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.engines.arrow_columns import Reading, reading_of
-from discreet.engines.pandas_columns import pandas_column
 from discreet.engines.sources import Source, SourceColumn
 from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from discreet.engines.arrow_columns import Reading
 
 T = TypeVar("T")
 _BATCH_ROWS = 122_880
@@ -92,6 +93,10 @@ class _FrameColumn:
 def _opened(
     source: Source, found: Sequence[SourceColumn], declared: Sequence[Column | None]
 ) -> list[_FrameColumn]:
+    # Only now: both import pyarrow, which may be missing.
+    from discreet.engines.arrow_columns import reading_of
+    from discreet.engines.pandas_columns import pandas_column
+
     frame = source.value
     opened: list[_FrameColumn] = []
     for place, column in zip(found, declared, strict=True):

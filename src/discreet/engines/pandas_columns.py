@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow
 
 from discreet.engines.arrow_columns import Reading, nothing, reading_of
 from discreet.schema.columns.column import Column
@@ -39,8 +40,6 @@ _MASKED = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|Boolean)Dtype")
 
 def pandas_column(values: Any, column: Column | None) -> Made | None:
     """A Series or an Index (`column` is `None` for an identifier); `None` where its dtype is unknown."""
-    import pyarrow
-
     dtype = values.dtype
     kind = type(dtype).__name__
     if isinstance(dtype, np.dtype):
@@ -86,8 +85,6 @@ def _is_spelled(kind: str, column: Column | None) -> bool:
 
 
 def _spelled(values: Callable[[], Any], text: Callable[[Any], str | None]) -> Made | None:
-    import pyarrow
-
     def texts() -> Any:
         numbers, places = np.unique(values(), return_inverse=True)
         known = [text(one) for one in numbers.tolist()]
@@ -99,8 +96,6 @@ def _spelled(values: Callable[[], Any], text: Callable[[Any], str | None]) -> Ma
 def _numpy_column(
     dtype: np.dtype[Any], values: Callable[[], Any], column: Column | None
 ) -> Made | None:
-    import pyarrow
-
     if dtype.kind == "c":  # one complex number makes all of them complex; among objects it is null
         real = np.dtype(np.float64)
         return _numpy_column(real, lambda: _real(values(), real), column)
@@ -128,8 +123,6 @@ def _real(numbers: Any, type_: np.dtype[Any]) -> Any:
 
 
 def _moments(unit: str, values: Callable[[], Any], column: Column | None) -> Made | None:
-    import pyarrow
-
     if unit not in _NANOSECONDS:
         return None
 
@@ -148,8 +141,6 @@ def _moments(unit: str, values: Callable[[], Any], column: Column | None) -> Mad
 
 
 def _texts(values: Callable[[], Iterable[str | None]]) -> Made | None:
-    import pyarrow
-
     def texts() -> Any:
         known = [None if one is None else _unicode(one) for one in values()]
         return pyarrow.array(known, type=pyarrow.large_string())
@@ -159,8 +150,6 @@ def _texts(values: Callable[[], Iterable[str | None]]) -> Made | None:
 
 def _categorical(values: Any, column: Column | None) -> Made | None:
     """What its categories become, once for each of them."""
-    import pyarrow
-
     inner = pandas_column(values.dtype.categories, column)
     if inner is None:
         return None

@@ -76,8 +76,8 @@ class Charges:
                 if old is not None:
                     raise Refused(
                         f"Refused: the cap of {whose(dataset, analyst)} was declared as {old.budget()}, and "
-                        f"{cap} is a different one. Nothing was changed. Use the declared cap, or raise "
-                        "it with raise_cap and a reason."
+                        f"{cap} is a different one. Nothing was changed. Write the declared cap into "
+                        "the schema, or raise it by `discreet ledger raise-cap`."
                     )
             named = None if protects is None else protects.text
             return draft("declare", dataset=dataset, analyst=analyst, cap=loss.text, protects=named)

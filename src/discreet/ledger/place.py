@@ -74,6 +74,10 @@ def check_one_name(path: Path) -> None:
     have two logs, and each would hide the other's charges. Links between names are followed before
     (`settle`); a hard link, or one file mounted alone, cannot be.
     """
+    if path.is_dir():
+        raise LedgerError(
+            f"{path} is a directory; name a file for the ledger. Nothing was charged."
+        )
     if path.stat().st_nlink != 1:
         raise LedgerError(
             f"The ledger {path} has another name (a hard link), under which its newest charges would "

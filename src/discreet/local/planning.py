@@ -14,6 +14,7 @@ from typing import Any
 from scipy.special import ndtri
 
 from discreet.errors import BadInput
+from discreet.local.protocols import Piecewise
 from discreet.local.protocols.protocol import variance_of_share
 from discreet.local.question import PROTOCOLS, Question
 
@@ -105,7 +106,11 @@ def central_and_local(
 def expected_errors(
     question: Question, people: int, *, confidence: float = 0.95
 ) -> dict[str, float]:
-    """The half-width of the interval of a rare value, by every protocol that can take the question."""
+    """The half-width of the interval, by every protocol that can take the question: of a rare value, or of a mean at its bounds."""
+    if question.bounds is not None:
+        width = float(question.bounds[1] - question.bounds[0])
+        std = width * _worst_std(question.number_protocol) / math.sqrt(people)
+        return {question.protocol: float(ndtri(0.5 + confidence / 2)) * std}
     found = {}
     for kind in PROTOCOLS:
         try:
@@ -117,3 +122,13 @@ def expected_errors(
             continue
         found[kind] = float(ndtri(0.5 + confidence / 2)) * math.sqrt(spread)
     return found
+
+
+def _worst_std(protocol: Piecewise) -> float:
+    """The standard deviation of one report about a number, in widths of the bounds: largest where the number is a bound."""
+    constant, linear, square = protocol.second_moment()
+    variances = (
+        constant + linear * at + square * at**2 - (protocol.middle + protocol.slope * at) ** 2
+        for at in (0, protocol.cells)
+    )
+    return math.sqrt(max(variances)) / float(protocol.slope * protocol.cells)

@@ -17,7 +17,7 @@ from discreet.arrays import Floats
 from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
 from discreet.families.shared.estimate.rounding import plausible_counts
-from discreet.postprocessing.arithmetic import numbers_of, of_noise
+from discreet.postprocessing.arithmetic import are_counts, numbers_of, of_noise
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.values import (
     Labels,
@@ -156,7 +156,9 @@ def _of_draws(
     if isinstance(value.noise, JointNoise):
         if not all(len(each) for each in groups):
             return None  # a sum of nothing is null
-        return of_noise(value.noise.summed(groups, is_mean=is_mean), value, value, levels)
+        summed = value.noise.summed(groups, is_mean=is_mean)
+        counts = not is_mean and are_counts(value)
+        return of_noise(summed, value, value, levels, are_counts=counts)
     assert value.noise is not None
     if any(place[2] for place in value.noise.terms):
         return None

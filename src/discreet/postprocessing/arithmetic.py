@@ -55,9 +55,12 @@ def numbers_of(value: Value, levels: Levels, what: str = "Arithmetic") -> Number
 
 
 def add(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    for one, other in ((left, right), (right, left)):
+        if one.noise is not None and other.is_exact and not other.is_null.any():
+            return _shifted(one, other)
     noise = _sum_of_noise(left, right)
     if noise is not None:
-        return of_noise(noise, left, right, levels)
+        return of_noise(noise, left, right, levels, are_counts=are_counts(left, right))
     return _of_all(
         left.estimate + right.estimate,
         _defined(left.lower + right.lower, -np.inf),
@@ -287,19 +290,52 @@ def _scaled(value: Numbers, factor: float) -> Numbers:
     )
 
 
-def of_noise(noise: Noise | JointNoise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:
-    """The interval of a weighted sum, from the law of its noise; wide enough to hold the sum of what was answered."""
+def _shifted(value: Numbers, by: Numbers) -> Numbers:
+    """A noisy number and an exact one: its interval moves along, so 100 less a count is never above 100."""
+    return replace(
+        value,
+        estimate=value.estimate + by.estimate,
+        lower=value.lower + by.estimate,
+        upper=value.upper + by.estimate,
+        covers=value.covers.joined(by.covers),
+        unit=Unit.NUMBER,
+        origins=joined_origins(value, by),
+        noise=value.noise and value.noise.shifted(by.estimate),
+    )
+
+
+def of_noise(
+    noise: Noise | JointNoise,
+    left: Numbers,
+    right: Numbers,
+    levels: Levels,
+    *,
+    are_counts: bool = False,
+) -> Numbers:
+    """The interval of a weighted sum, from the law of its noise; wide enough to hold the sum of what was answered.
+
+    A sum of counts is not below 0. Where the noise pushed it there, its interval keeps its width above 0.
+    """
     widths = np.array([noise.widths(levels.at(level)) for level in range(len(levels))])
     known = (-1, noise.known, choice_tag(left, right))
+    middle, estimate, least = noise.value, noise.estimate, -np.inf
+    if are_counts:
+        middle, estimate, least = np.maximum(middle, 0.0), np.maximum(estimate, 0.0), 0.0
     return Numbers(
-        noise.estimate,
-        np.minimum(noise.value - widths, noise.estimate),
-        np.maximum(noise.value + widths, noise.estimate),
+        estimate,
+        np.minimum(np.maximum(noise.value - widths, least), estimate),
+        np.maximum(middle + widths, estimate),
         np.broadcast_to(noise.std, len(noise.value)),
         left.covers.joined(right.covers),
+        Unit.COUNT if are_counts else Unit.NUMBER,
         origins={known: 1},
         noise=noise,
     )
+
+
+def are_counts(*values: Numbers) -> bool:
+    """Counts that were cut off at 0; where they are shown as they were measured, so are their sums."""
+    return all(each.unit is Unit.COUNT and not bool((each.lower < 0).any()) for each in values)
 
 
 def _sum_of_noise(left: Numbers, right: Numbers) -> Noise | JointNoise | None:
@@ -308,9 +344,6 @@ def _sum_of_noise(left: Numbers, right: Numbers) -> Noise | JointNoise | None:
         return some.plus(more)
     if isinstance(some, JointNoise) and isinstance(more, JointNoise):
         return some.plus(more)
-    for one, other in ((left, right), (right, left)):
-        if one.noise is not None and other.is_exact and not other.is_null.any():
-            return one.noise.shifted(other.estimate)
     return None
 
 

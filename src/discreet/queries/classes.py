@@ -60,6 +60,11 @@ def parse_class(text: str) -> QueryClass:
     if call is None or call[1].lower() not in readers:
         named = call[1] if call is not None else text.partition("(")[0].strip()
         if named.lower() in readers:
+            weight = re.search(r"\)\s*\*([^()]*)$", text)
+            if weight is not None:
+                raise BadInput(
+                    f"The weight in {text!r} is {weight[1].strip()!r}; write a number above 0, as in {named}(...) * 3."
+                )
             raise BadInput(INCOMPLETE.format(text, named))
         raise BadInput(
             f"The query class {text!r} is not known.{did_you_mean(named, readers)} Classes: "

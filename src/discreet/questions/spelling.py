@@ -10,6 +10,87 @@ from fractions import Fraction
 from discreet.errors import BadInput
 from discreet.schema import OrderedColumn, Schema
 
+_RESERVED = frozenset(
+    [
+        "all",
+        "alter",
+        "and",
+        "any",
+        "as",
+        "asc",
+        "between",
+        "by",
+        "case",
+        "connect_by_root",
+        "create",
+        "cross",
+        "cube",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "desc",
+        "describe",
+        "distinct",
+        "drop",
+        "else",
+        "end",
+        "except",
+        "exists",
+        "false",
+        "fetch",
+        "for",
+        "from",
+        "glob",
+        "grant",
+        "group",
+        "having",
+        "if",
+        "ilike",
+        "in",
+        "inner",
+        "insert",
+        "intersect",
+        "into",
+        "is",
+        "join",
+        "lateral",
+        "like",
+        "limit",
+        "lock",
+        "not",
+        "notnull",
+        "null",
+        "offset",
+        "on",
+        "or",
+        "order",
+        "outer",
+        "partitioned_by",
+        "qualify",
+        "regexp",
+        "returning",
+        "revoke",
+        "rlike",
+        "rollback",
+        "rollup",
+        "select",
+        "table",
+        "tablesample",
+        "then",
+        "true",
+        "uncache",
+        "union",
+        "using",
+        "values",
+        "when",
+        "where",
+        "window",
+        "with",
+        "xor",
+    ]
+)
+
 
 def quoted(name: str) -> str:
     """A column's name as it stands in the text of a class: odd ones in double quotes."""
@@ -27,6 +108,12 @@ def checked_weight(weight: Fraction | int) -> Fraction:
 def sql_name(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def readable_name(name: str) -> str:
+    """A name as a person writes it in SQL: in double quotes only where it must stand in them."""
+    plain = name.isidentifier() and name.isascii() and name.lower() not in _RESERVED
+    return name if plain else sql_name(name)
 
 
 def sql_value(column: OrderedColumn, cell: int) -> str:

@@ -93,9 +93,8 @@ def build(desk: Desk) -> Application:
         assert isinstance(error, HTTPException)
         text = f"{error.detail}."
         if wants_data(request):
-            return error_response(
-                request, status=error.status_code, kind="BadRequest", message=text
-            )
+            kind = "NotFound" if error.status_code == 404 else "BadRequest"
+            return error_response(request, status=error.status_code, kind=kind, message=text)
         return error_page(request, error, status=error.status_code, message=text)
 
     async def refuse(scope: Scope, receive: Receive, send: Send, refusal: ServiceRefusal) -> None:

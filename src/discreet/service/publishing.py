@@ -65,6 +65,14 @@ class Workshop:
         found = [each.name for each in folder.iterdir() if each.suffix.lower() in ENDINGS]
         return sorted(name for name in found if _NAME.fullmatch(name))
 
+    def unlisted(self) -> int:
+        """How many tables are not among them, for their names."""
+        folder = self._settings.tables
+        if folder is None or not folder.is_dir():
+            return 0
+        found = [each.name for each in folder.iterdir() if each.suffix.lower() in ENDINGS]
+        return len(found) - len(self.tables())
+
     def table(self, name: str) -> Path:
         """The file of a table."""
         if name not in self.tables():
@@ -137,6 +145,10 @@ class Workshop:
                 "A release's name has letters, digits, hyphens and underscores. Nothing was charged."
             )
         path = self._settings.published / f"{title}.release"
+        if path.exists():
+            raise BadInput(
+                f"There is a release {title!r} already. Nothing was read or charged. Choose another name."
+            )
         release_to_file(
             self.table(name),
             self.schema(name),

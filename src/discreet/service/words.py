@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.questions.dialects.statement import sql_name
+from discreet.questions.spelling import readable_name
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def cost_of_a_count(curator: Curator) -> Budget | None:
     """What a count at ±`MARGIN` costs; None where no such count can be asked."""
     try:
         return curator.cost(
-            f"SELECT count(*) FROM {sql_name(curator.schema.dataset)}", accuracy=MARGIN
+            f"SELECT count(*) FROM {readable_name(curator.schema.dataset)}", accuracy=MARGIN
         )
     except DiscreetError:
         return None

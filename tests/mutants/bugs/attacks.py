@@ -25,6 +25,16 @@ ATTACKS: tuple[Mutant, ...] = (
         tests=(f"{RECONSTRUCTION}::test_an_outcome_on_a_custodians_own_column_is_not_private",),
     ),
     Mutant(
+        name="links-of-real-tables-do-not-say-so",
+        trap=35,
+        file="src/discreet/audits/attacking/linking.py",
+        old='        banner=BANNER if given else "",\n',
+        new='        banner=BANNER if given and name is not None else "",\n',
+        tests=(
+            "tests/attacks/test_rows.py::test_links_on_a_custodians_tables_are_scored_only_with_names",
+        ),
+    ),
+    Mutant(
         name="the-bound-on-membership-is-too-generous",
         trap=42,
         file="src/discreet/attacks/membership.py",

@@ -39,6 +39,14 @@ WIDEST = (1 << 62) // PLACES
 """Cells whose numbers, with a place, fit into 64 bits."""
 COUNTED = 4
 """Numbers are told apart by a list of all that there may be, if these are at most so many times the rows."""
+ARROW_TYPES = {
+    "boolean": "bool",
+    "category": "string",
+    "date": "date32",
+    "datetime": "timestamp[us]",
+    "integer": "int64",
+    "number": "float64",
+}
 WRITERS = (".csv", ".parquet", ".arrow", ".feather")
 
 
@@ -82,13 +90,17 @@ class SyntheticTable:
             raise BadInput(
                 "Arrow and Parquet need pyarrow: install discreet[arrow], or write CSV."
             ) from None
-        columns = {name: self._decoded(name) for name in self.names}
-        return pyarrow.table(
-            {
-                name: pyarrow.array(values).take(pyarrow.array(where))
-                for name, (values, where) in columns.items()
-            }
-        )
+
+        def of(name: str) -> Any:
+            values, where = self._decoded(name)
+            array = pyarrow.array(values)
+            if pyarrow.types.is_null(
+                array.type
+            ):  # nothing but nulls: their kind is declared all the same
+                array = array.cast(ARROW_TYPES[self.schema.column(name).kind])
+            return array.take(pyarrow.array(where))
+
+        return pyarrow.table({name: of(name) for name in self.names})
 
     def write(self, path: str | Path) -> None:
         """As CSV, Parquet or Arrow, by the ending of the name; whole or not at all."""

@@ -48,6 +48,8 @@ def decoded(
         raise BadInput(f"There is no method {method!r}; there are {', '.join(METHODS)}.")
     if subsets.ndim != 2 or len(subsets) != len(answers):
         raise BadInput(f"{len(answers)} answers do not belong to {len(subsets)} questions.")
+    if not len(answers):  # all were suppressed: nothing is known
+        return np.zeros(subsets.shape[1], dtype=np.int64)
     found = METHODS[method](subsets, np.asarray(answers, dtype=np.float64), progress)
     return (found > 0.5).astype(np.int64)
 

@@ -69,6 +69,12 @@ def intersect(
     if person is None or sensitive is None or not person:
         raise BadInput("Say what is known of the person, and which column is sensitive.")
     read = [read_columns(table) for table in tables]
+    for name in (*person, sensitive):
+        if not any(name in table for table in read):
+            names = dict.fromkeys(each for table in read for each in table)
+            raise BadInput(
+                f"There is no column {name!r} in the tables; there are {', '.join(names)}."
+            )
     lines = [
         Line(
             publication=f"table {number}",

@@ -79,7 +79,7 @@ def link(
         lines=lines,
         findings=[f"{len(found):,} of {rows:,} rows fit exactly one name."],
         details={"links": len(found), "right": right, "rows": rows},
-        banner=BANNER if given and name is not None else "",
+        banner=BANNER if given else "",
     )
 
 

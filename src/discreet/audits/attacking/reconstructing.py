@@ -83,8 +83,8 @@ def reconstruct(
         across="alpha: bounded noise of alpha sqrt(n)",
         findings=[
             "Answers that are nearly exact give the column away. Noise must grow with the number of answers.",
-            f"At a total epsilon of {float(budget):g} no adversary guesses one person's bit right with more than "
-            f"{100 / (1 + math.exp(-float(budget))):.1f}% probability where neighbours differ in that bit.",
+            f"At a total epsilon of {float(budget):g} no adversary guesses one person's bit, if it is as likely 0 as 1, "
+            f"with more than {100 / (1 + math.exp(-float(budget))):.1f}% probability, where neighbours differ in that bit.",
         ],
         details={"people": people, "alpha": alpha, "epsilon": str(budget), "method": method},
         banner=BANNER if secret is not None else "",

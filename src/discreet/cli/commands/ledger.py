@@ -257,7 +257,7 @@ def raise_cap(
     check_cap(cap, yes=yes)
     with _existing(ledger_path) as ledger:
         ledger.raise_cap(dataset, cap, reason=reason, by=by)
-    click.echo(f"The cap of {dataset} is now {cap}.")
+    click.echo(f"The cap of {dataset} is now {cap}. Write it into [cap] of its schema too.")
 
 
 @command.command("declare-unit", short_help="Say whom older charges protect, for a reason.")
@@ -336,9 +336,10 @@ def _existing(path: Path | str | None) -> Any:
     """The ledger, which looking at must not create."""
     from discreet.errors import BadInput
     from discreet.ledger import Ledger, default_place
-    from discreet.ledger.opening import is_begun
+    from discreet.ledger.opening import home_of, is_begun
 
     place = default_place() if path is None else path
-    if not is_begun(place):
+    mark = home_of(place).marks.read()
+    if not is_begun(place) and (mark is None or mark.seq == 0):  # else opening says that it is gone
         raise BadInput(f"There is no ledger at {place}. Nothing was charged here.")
     return Ledger.open(place)

@@ -170,8 +170,11 @@ class _Reader:
         seconds = s.add(seconds, s.choose([(has_seconds, digits(18, 2))], s.whole(0)))
         fraction = dialect.extracted(value, r"\.([0-9]{1,6})", 1)
         micros = dialect.digits_of(s.call("rpad", fraction, s.whole(6), s.text("0")))
-        zone = dialect.extracted(value, r"[+-][0-9]{2}:[0-9]{2}$", 0)
-        hours, minutes = (dialect.digits_of(piece(zone, start, 2)) for start in (2, 5))
+        # +05:30, +0530 or +05. The end of a mere date fits too; it has no clock, so no offset counts.
+        zone = dialect.extracted(value, r"([+-][0-9]{2}(:?[0-9]{2})?)$", 1)
+        hours, length = dialect.digits_of(piece(zone, 2, 2)), s.call("length", zone)
+        last = s.call("substr", zone, s.subtract(length, s.whole(1)), s.whole(2))
+        minutes = s.choose([(s.less(s.whole(3), length), dialect.digits_of(last))], s.whole(0))
         offset = s.add(s.multiply(hours, s.whole(3600)), s.multiply(minutes, s.whole(60)))
         east = s.equal(piece(zone, 1, 1), s.text("+"))
         offset = s.choose([(east, offset)], s.subtract(s.whole(0), offset))

@@ -27,7 +27,8 @@ from discreet.postprocessing.reading.syntax import (
     without_alias,
     written,
 )
-from discreet.questions.dialects.statement import check_plain_table, construct, parsed, sql_name
+from discreet.questions.dialects.statement import check_plain_table, construct, parsed
+from discreet.questions.spelling import readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -50,8 +51,12 @@ DEEPEST = 50
 
 def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
     """The statement that `text` makes, or a `BadQuestion` with one clear sentence."""
+    from sqlglot import exp
+
     try:
         tree = usual_names(parsed(text, shape=dialect.shape))
+        if any(not select.expressions for select in tree.find_all(exp.Select)):
+            raise BadQuestion(f"SELECT is followed by nothing to show. {dialect.shape}")
         if is_plain(tree, schema, spreads=not dialect.splits_sums):
             return plain_statement(dialect.question(tree), text)
         made = _Reader(schema, dialect, text).statement(tree)
@@ -320,15 +325,17 @@ class _Reader(RowSelectReader):
             return self._renamed(self._table(inner, known), names), names
         if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
             raise BadQuestion(
-                f"FROM takes the dataset's name, {sql_name(self.schema.dataset)}, or a subquery."
+                f"FROM takes the dataset's name, {readable_name(self.schema.dataset)}, or a subquery."
             )
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             self._count_use(own)
             return self._renamed(known[own], (own, *names)), (own, *names)
-        check_plain_table(table, sql_name(self.schema.dataset), ("this", "alias", "db", "catalog"))
+        check_plain_table(
+            table, readable_name(self.schema.dataset), ("this", "alias", "db", "catalog")
+        )
         if own not in map(folded, self.dialect.names):
-            written = ", or ".join(f"FROM {sql_name(name)}" for name in self.dialect.names)
+            written = ", or ".join(f"FROM {readable_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])
             raise BadQuestion(f"There is no table {table.name!r} here.{near} Write {written}.")
         return Rows((own, *names)), (own, *names)

@@ -17,6 +17,7 @@ from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
 from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
+from discreet.questions.spelling import readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -197,7 +198,7 @@ class StatementReader:
         return self._groups(select.args.get("group"), select.expressions)
 
     def _read_table(self, source: Any) -> None:
-        exp, dataset = self.exp, sql_name(self.schema.dataset)
+        exp, dataset = self.exp, readable_name(self.schema.dataset)
         if source is None:
             raise BadQuestion(f"The question has no FROM; write FROM {dataset}.")
         table = source.this
@@ -208,7 +209,7 @@ class StatementReader:
         check_plain_table(table, dataset, ("this", "alias"))
         names = (self.schema.dataset, *self.other_names)
         if folded(table.name) not in map(folded, names):
-            written = ", or ".join(f"FROM {sql_name(name)}" for name in names)
+            written = ", or ".join(f"FROM {readable_name(name)}" for name in names)
             raise BadQuestion(
                 f"There is no table {table.name!r} here.{did_you_mean(table.name, names)} Write {written}."
             )
@@ -293,7 +294,7 @@ class StatementReader:
             level = "0.99" if type(node) is self.exp.Max else "0.01"
             return BadQuestion(
                 "max() and min() depend on a single row, so they have no private answer. Ask for "
-                f"a quantile near the end, as in quantile({column}, {level})."
+                f"a quantile near the end, as in quantile({readable_name(column)}, {level})."
             )
         if type(node) is self.exp.Anonymous and isinstance(node.this, str):
             near = did_you_mean(node.this, self.functions)
@@ -424,9 +425,3 @@ def construct(node: Any) -> str:
     return (
         "comparison of this kind" if isinstance(node, exp.Condition) else "construct of this kind"
     )
-
-
-def sql_name(name: str) -> str:
-    if name.isidentifier() and name.isascii():
-        return name
-    return '"' + name.replace('"', '""') + '"'

@@ -31,7 +31,7 @@ class TheoremParameters:
     @property
     def sentence(self) -> str:
         return (
-            f"at epsilon {self.epsilon:g}, delta {self.delta:g}, gamma {self.gamma:g} and a budget of {self.alpha:g}, "
+            f"for an error of {self.epsilon:g} with probability {1 - self.delta:g}, gamma {self.gamma:g} and a budget of epsilon {self.alpha:g}, "
             f"theorem 6.5 of Blum, Ligett and Roth asks for m = {self.projections:,} projections to "
             f"k = {self.dimensions:,} dimensions, nets of {_power(self.log10_net)} halfspaces each, and "
             f"{_power(self.log10_rows)} rows"

@@ -24,7 +24,7 @@ DATE_PATTERN = (
 )
 CLOCK_PATTERN = (
     r"[T ]([01][0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])(\.[0-9]{1,6})?)?"
-    r"(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?"
+    r"(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)?"  # databases write +00, some programs +0530
 )
 INSTANT_PATTERN = DATE_PATTERN + "(" + CLOCK_PATTERN + ")?"
 TRUE_WORDS = ("true", "t", "yes", "y", "1")
@@ -169,7 +169,7 @@ def microseconds_of(value: object) -> int | None:
     match = _INSTANT.fullmatch(value.strip(WHITESPACE))
     if match is None:
         return None
-    year, month, day, clock, hour, minute, _, second, fraction, zone, _ = match.groups()
+    year, month, day, clock, hour, minute, _, second, fraction, zone, *_ = match.groups()
     try:
         days = days_of(date(int(year), int(month), int(day)))
     except ValueError:  # the 31st of a short month
@@ -179,7 +179,7 @@ def microseconds_of(value: object) -> int | None:
         seconds = int(hour) * 3600 + int(minute) * 60 + int(second or 0)
         total += seconds * 10**6 + int((fraction or ".0")[1:].ljust(6, "0"))
     if zone and zone != "Z":
-        offset = int(zone[1:3]) * 60 + int(zone[4:6])
+        offset = int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0)
         total += (offset if zone[0] == "-" else -offset) * 60 * 10**6
     return total
 

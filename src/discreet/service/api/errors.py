@@ -104,8 +104,20 @@ def response_to(request: Request, error: Exception) -> Response:
 
 def validation_message(errors: Any) -> str:
     """What pydantic found, without the values."""
-    said = []
-    for each in list(errors)[:5]:
-        place = ".".join(str(part)[:40] for part in each.get("loc", ()) if part != "body")
-        said.append(f"{place or 'the body'}: {each.get('msg', 'not valid')}")
-    return "The request is not understood. Nothing was read or charged. " + "; ".join(said)
+    said: dict[str, str] = {}
+    for each in list(errors)[:10]:
+        if each.get("type") == "json_invalid":
+            return "The body is not valid JSON. Nothing was read or charged."
+        parts = [str(part)[:40] for part in each.get("loc", ()) if part != "body"]
+        if parts and parts[-1].startswith(
+            "constrained-"
+        ):  # one of the types that a number may have
+            place, message = (
+                ".".join(parts[:-1]),
+                'a number such as 0.1, "0.1" or "1/10" is expected',
+            )
+        else:
+            place, message = ".".join(parts), each.get("msg", "not valid")
+        said.setdefault(place or "the body", message)
+    listed = "; ".join(f"{place}: {message}" for place, message in said.items())
+    return f"The request is not understood. Nothing was read or charged. {listed}"

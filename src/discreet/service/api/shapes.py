@@ -8,10 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import BadBudget
 from discreet.privacy.budget import Budget
+from discreet.privacy.exact import exact
 from discreet.service.datasets import Question
 
 Number = (
-    Annotated[float, Field(allow_inf_nan=False, ge=0)]
+    Annotated[float, Field(allow_inf_nan=False, strict=True)]  # strict: true is not 1
     | Annotated[str, Field(max_length=60, examples=["0.1", "1/10"])]
 )
 """An exact number: 0.1, "0.1" or "1/10"."""
@@ -25,14 +26,22 @@ class Shape(BaseModel):
 
 
 class BudgetShape(Shape):
-    """An epsilon with a delta, or a rho, or a mu."""
+    """An epsilon with a delta, or a rho, or a mu; or a mu squared, as answers and clients write it."""
 
     epsilon: Number | None = None
     delta: Number = 0.0
     rho: Number | None = None
     mu: Number | None = None
+    mu_squared: Number | None = None
 
     def budget(self) -> Budget:
+        if self.mu_squared is not None:
+            if (self.epsilon, self.rho, self.mu) != (None, None, None) or self.delta not in (
+                0,
+                "0",
+            ):
+                raise BadBudget("A budget in mu_squared has nothing beside it.")
+            return Budget.of_mu_squared(exact(self.mu_squared, name="mu_squared"))
         return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho, mu=self.mu)
 
 
@@ -71,13 +80,13 @@ class NewAccountShape(Shape):
 
     name: Annotated[str, Field(pattern=NAME)]
     role: Literal["custodian", "analyst", "reviewer"] = "analyst"
-    token_days: Annotated[int, Field(ge=1, le=3650)] = 90
+    token_days: Annotated[int, Field(ge=1, le=3650, strict=True)] = 90
 
 
 class NewTokenShape(Shape):
     """A token for an account."""
 
-    days: Annotated[int, Field(ge=1, le=3650)] = 90
+    days: Annotated[int, Field(ge=1, le=3650, strict=True)] = 90
 
 
 class AllowanceShape(Shape):

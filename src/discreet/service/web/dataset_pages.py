@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.artifacts.answers import Answers
 from discreet.errors import DiscreetError
+from discreet.questions.spelling import readable_name
 from discreet.service.accounts import Person, Role
 from discreet.service.api.callers import desk_of
 from discreet.service.api.datasets import asked_live, previewed
@@ -71,6 +72,7 @@ async def dataset_page(name: str, request: Request) -> Response:
     typed = Typed.read(request.query_params)
     found = await desk.run(session.person, lambda: _looked(desk, dataset, session.person, typed))
     url = str(request.base_url).rstrip("/")
+    price = typed.price(dataset.cap.notion)
     saved = desk.house.accounts.saved_questions(session.person.name, dataset.name)
     return page(
         request,
@@ -80,7 +82,10 @@ async def dataset_page(name: str, request: Request) -> Response:
         dataset=dataset,
         columns=dataset.columns(),
         completion=json.dumps(
-            [{"name": each["name"], "values": each["values"]} for each in dataset.columns()]
+            [
+                {"name": readable_name(each["name"]), "values": each["values"]}
+                for each in dataset.columns()
+            ]
         ),
         card=budget_card(dataset, session.person),
         typed=typed,
@@ -89,8 +94,8 @@ async def dataset_page(name: str, request: Request) -> Response:
         starters=starters(dataset.schema),
         saved=saved,
         may_ask=session.person.role is Role.ANALYST,
-        python=as_python(url, "dataset", dataset.name, typed.sql, typed.price),
-        curl=as_curl(url, "dataset", dataset.name, typed.sql, typed.price),
+        python=as_python(url, "dataset", dataset.name, typed.sql, price),
+        curl=as_curl(url, "dataset", dataset.name, typed.sql, price),
         **found,
     )
 

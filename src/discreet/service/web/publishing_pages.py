@@ -41,6 +41,7 @@ async def tables(request: Request) -> Response:
         "publish.html",
         session=session,
         tables=workshop.tables(),
+        unlisted=workshop.unlisted(),
         folder=desk_of(request).settings.tables,
     )
 
@@ -181,9 +182,13 @@ def plan_rows(made: Plan) -> list[dict[str, Any]]:
     for row in made.rows():
         width = row["half_width"] or row["expected_error"]
         is_count = row["unit"] == "rows"
-        small = ""
+        is_of_each = row["simultaneous_bound"] is not None  # else it is of an average query
+        small, clear = "", ""
         if is_count and width is not None:
-            small = f"{SMALL_GROUP} ± {shown(round(width))}"
+            small = (
+                f"{SMALL_GROUP} ± {shown(round(width))}" if is_of_each else "depends on the rows"
+            )
+            clear = shown(round(10 * width)) if is_of_each else "depends on the rows"
         found.append(
             {
                 "class": row["class"],
@@ -192,7 +197,7 @@ def plan_rows(made: Plan) -> list[dict[str, Any]]:
                 "unit": row["unit"],
                 "width": width or 0,
                 "small": small,
-                "clear": shown(round(10 * width)) if is_count and width else "",
+                "clear": clear,
                 "note": row["note"],
             }
         )

@@ -54,15 +54,15 @@ class Typed:
             confidence=_number(self.confidence),
         )
 
-    @property
-    def price(self) -> dict[str, str]:
+    def price(self, notion: Notion = Notion.EPSILON) -> dict[str, str]:
+        """The accuracy, or the budget under the name of what the cap counts."""
         if self.accuracy:
             return {"accuracy": self.accuracy}
-        return {"epsilon": self.epsilon or DEFAULT_EPSILON}
+        return {notion.words: self.epsilon or DEFAULT_EPSILON}
 
     def query(self, *, live: bool) -> str:
         """The address' query: the whole question, and nothing else."""
-        kept = {"sql": self.sql, **(self.price if live else {})}
+        kept = {"sql": self.sql, **(self.price() if live else {})}
         if self.confidence != "0.95":
             kept["confidence"] = self.confidence
         return urlencode(kept)

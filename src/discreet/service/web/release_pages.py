@@ -11,7 +11,7 @@ from starlette.responses import Response
 from discreet.artifacts.answers import Answers
 from discreet.charts.columns import histogram_figure
 from discreet.errors import DiscreetError
-from discreet.questions.dialects.statement import sql_name
+from discreet.questions.spelling import readable_name
 from discreet.report import render_report
 from discreet.service.accounts import Session
 from discreet.service.api.callers import desk_of
@@ -99,7 +99,7 @@ async def release_page(name: str, request: Request) -> Response:
         completion=json.dumps(
             [
                 {
-                    "name": column.name,
+                    "name": readable_name(column.name),
                     "values": [column.label(code) for code in range(min(column.value_cells, 100))]
                     if column.kind == "category"
                     else [],
@@ -129,11 +129,11 @@ def _facts(release: ShelvedRelease) -> dict[str, Any]:
     reader = release.reader
     overview = reader.overview()
     charts: list[Drawn] = []
-    table = sql_name(reader.schema.dataset)
+    table = readable_name(reader.schema.dataset)
     for place, column in enumerate(reader.schema.columns):
         if len(charts) == MOST_CHARTS or column.cells > 2000:
             continue
-        name = sql_name(column.name)
+        name = readable_name(column.name)
         try:
             answers = reader.ask(f"SELECT {name}, count(*) FROM {table} GROUP BY {name}")
             figure = histogram_figure(f"figure{place}", column, answers)

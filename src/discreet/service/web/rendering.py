@@ -15,7 +15,8 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet import __version__
 from discreet.charts.scale import shown
-from discreet.privacy.budget import Budget
+from discreet.privacy.budget import Budget, Notion
+from discreet.questions.spelling import readable_name
 from discreet.service.accounts import Role, Session
 from discreet.service.limits.refusals import NotFound
 
@@ -23,11 +24,20 @@ router = APIRouter(include_in_schema=False)
 KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
+class _Environment(Environment):
+    """In a template `row.clear` is what the row holds under that name, and not a method that dicts have."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
 @cache
 def _environment() -> Environment:
     room = files("discreet.service.web").joinpath("templates")
     texts = {each.name: each.read_text(encoding="utf-8") for each in room.iterdir()}
-    environment = Environment(
+    environment = _Environment(
         loader=DictLoader(texts),
         autoescape=True,
         undefined=StrictUndefined,
@@ -35,7 +45,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        budget=budget_text, day=day_text, moment=moment_text, shown=shown, query=urlencode
+        budget=budget_text,
+        day=day_text,
+        moment=moment_text,
+        query=urlencode,
+        shown=shown,
+        sign=sign,
+        sql_name=readable_name,
     )
     environment.globals.update(
         version=__version__, style=_stamp("style.css"), script=_stamp("page.js")
@@ -104,12 +120,16 @@ def navigation(session: Session | None) -> list[tuple[str, str]]:
             return [*common, ("/review", "Review"), ("/ledger", "Ledger")]
 
 
+def sign(notion: Notion) -> str:
+    """The letter of what a cap counts."""
+    return {"epsilon": "ε", "rho": "ρ", "mu": "μ"}[notion.words]
+
+
 def budget_text(budget: Budget) -> str:
     """`ε 0.1`, with its delta where there is one."""
-    sign = {"epsilon": "ε", "rho": "ρ", "mu": "μ"}[budget.notion.words]
     amount = budget.shown(digits=4).removeprefix("~")
     tail = "" if budget.delta == 0 else f", δ {float(budget.delta):.2g}"
-    return f"{sign} {amount}{tail}"
+    return f"{sign(budget.notion)} {amount}{tail}"
 
 
 def day_text(seconds: int | None) -> str:

@@ -17,7 +17,7 @@ from discreet.schema.columns.column import PLACEHOLDER
 from discreet.schema.writing import key
 
 KINDS = ("category", "boolean", "integer", "number", "date", "datetime")
-GRANULARITIES = ("day", "week", "month", "quarter", "year")
+GRANULARITIES = ("day", "week", "month", "quarter", "year", "hour", "minute", "second")
 TOP = {"dataset", "people", "adjacency", "unit", "cap", "columns"}
 OF_A_COLUMN = {"kind", "values", "range", "bounds", "width", "bits", "granularity"}
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]+)?")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from urllib.parse import quote
 
-from discreet.questions.dialects.statement import sql_name
+from discreet.questions.spelling import readable_name
 from discreet.schema import OrderedColumn, Schema
 
 MOST_CELLS = 60
@@ -18,7 +19,7 @@ def starters(schema: Schema) -> list[tuple[str, str]]:
 
 
 def _starters(schema: Schema) -> Iterator[tuple[str, str]]:
-    table = sql_name(schema.dataset)
+    table = readable_name(schema.dataset)
     numbers = [each for each in schema.columns if each.kind in ("integer", "number")]
     ordered = [each for each in schema.columns if isinstance(each, OrderedColumn)]
     groups = [
@@ -28,22 +29,22 @@ def _starters(schema: Schema) -> Iterator[tuple[str, str]]:
     ]
     yield "Count", f"SELECT count(*) FROM {table}"
     if groups:
-        name = sql_name(groups[0].name)
+        name = readable_name(groups[0].name)
         yield "Count by group", f"SELECT {name}, count(*) FROM {table} GROUP BY {name}"
     if numbers:
-        name = sql_name(numbers[-1].name)
+        name = readable_name(numbers[-1].name)
         yield "Average", f"SELECT avg({name}) FROM {table}"
         if groups:
-            key = sql_name(groups[0].name)
+            key = readable_name(groups[0].name)
             yield "Average by group", f"SELECT {key}, avg({name}) FROM {table} GROUP BY {key}"
     if ordered:
-        name = sql_name(ordered[0].name)
+        name = readable_name(ordered[0].name)
         yield "Histogram", f"SELECT {name}, count(*) FROM {table} GROUP BY {name}"
     if len(groups) > 1:
-        pair = ", ".join(sql_name(each.name) for each in groups[:2])
+        pair = ", ".join(readable_name(each.name) for each in groups[:2])
         yield "Two-way table", f"SELECT {pair}, count(*) FROM {table} GROUP BY {pair}"
     if numbers:
-        name = sql_name(numbers[0].name)
+        name = readable_name(numbers[0].name)
         yield "Median", f"SELECT median({name}) FROM {table}"
         yield "Quantile", f"SELECT quantile({name}, 0.9) FROM {table}"
 
@@ -60,11 +61,9 @@ def as_python(url: str, kind: str, name: str, sql: str, price: dict[str, str]) -
             f"service.release({json.dumps(name)}).ask({json.dumps(sql, ensure_ascii=False)})"
         )
     else:
-        given = (
-            f"accuracy={json.dumps(price['accuracy'], ensure_ascii=False)}"
-            if price.get("accuracy")
-            else f'budget=dc.Budget(epsilon="{price.get("epsilon", "0.1")}")'
-        )
+        ((notion, amount),) = price.items()
+        text = json.dumps(amount, ensure_ascii=False)
+        given = f"accuracy={text}" if notion == "accuracy" else f"budget=dc.Budget({notion}={text})"
         asked = json.dumps(sql, ensure_ascii=False)
         lines.append(f"service.dataset({json.dumps(name)}).ask({asked}, {given})")
     return "\n".join(lines)
@@ -77,10 +76,10 @@ def as_curl(url: str, kind: str, name: str, sql: str, price: dict[str, str]) -> 
         if price.get("accuracy"):
             body["accuracy"] = price["accuracy"]
         else:
-            body["budget"] = {"epsilon": price.get("epsilon", "0.1")}
+            body["budget"] = price
     sent = shlex.quote(json.dumps(body, ensure_ascii=False))
     return (
-        f"curl {url}/api/v1/{kind}s/{name}/ask \\\n"
+        f"curl {url}/api/v1/{kind}s/{quote(name)}/ask \\\n"
         '  -H "Authorization: Bearer $DISCREET_TOKEN" \\\n'
         '  -H "Content-Type: application/json" \\\n'
         f"  -d {sent}"

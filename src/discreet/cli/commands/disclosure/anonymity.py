@@ -61,9 +61,10 @@ def make(
     from discreet.cli.files import refuse_overwriting
     from discreet.custodian.comparison import BANNER
     from discreet.custodian.disclosure import mondrian, swapping
-    from discreet.plain_tables import read_columns, write_columns
+    from discreet.plain_tables import check_ending, read_columns, write_columns
 
     refuse_overwriting(output, force=force)
+    check_ending(output)
     rows = read_columns(table)
     named = _names(columns)
     if method == "generalise":

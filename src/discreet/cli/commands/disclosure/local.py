@@ -34,7 +34,7 @@ def command() -> None:
 
     \b
     Examples:
-      discreet local plan --values true,false --name smoker --epsilon 1 --people 1000 -o asked.json
+      discreet local plan --values true,false --name smoker --epsilon 1 --people 1000 -o smoker.json
       discreet local perturb people.csv --question smoker.json -o reports.csv
       discreet local estimate reports.csv --question smoker.json
     """
@@ -49,7 +49,7 @@ def command() -> None:
 @click.option(
     "--protocol",
     type=click.Choice(["randomised-response", "unary-encoding", "local-hashing"]),
-    help="Default: the one of least variance.",
+    help="Default: the one of least variance; local-hashing if it is within a tenth of it.",
 )
 @click.option("--epsilon", metavar="NUMBER", help="The budget of each person's report.")
 @click.option("--people", type=click.FloatRange(1), help="How many people answer.")
@@ -72,8 +72,8 @@ def plan(
 ) -> None:  # fmt: skip
     """Plan a survey: people, epsilon, error and risk, any one from the others.
 
-    The lemma is for a yes/no question. For declared values it also shows the width of each protocol's
-    intervals, and how much less noise a trusted curator would need.
+    The lemma is for a yes/no question. For a number it also shows how closely the mean is known.
+    For declared values it also shows the width of each protocol's intervals, and how much less noise a trusted curator would need.
 
     \b
     Examples:
@@ -97,6 +97,10 @@ def plan(
     found = planned(people=people, epsilon=number, error=error, risk=risk)
     budget = epsilon if epsilon is not None else f"{found.epsilon:.6f}"
     question = None
+    if bounds is not None and (values is not None or protocol is not None):
+        raise click.UsageError(
+            "--bounds is for a number; --values and --protocol are for listed values."
+        )
     if bounds is not None:
         low, _, high = bounds.partition(",")
         question = Question.number(name, low.strip(), high.strip(), epsilon=budget)
@@ -106,7 +110,7 @@ def plan(
     elif output is not None:
         raise click.UsageError("A question needs --values or --bounds.")
     widths = {}
-    if question is not None and not question.is_number:
+    if question is not None:
         widths = expected_errors(question, int(found.people))
     if output is not None and question is not None:
         question.save(output)
@@ -135,7 +139,12 @@ def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list
     click.echo(
         f"A trusted curator at the same epsilon and risk: an error of {found.central_error:.3g}."
     )
-    if widths:
+    if question is not None and question.is_number:
+        click.echo(
+            "All this is of the share of a yes/no question. The mean of "
+            f"{question.name!r} is known to within ± {widths[question.protocol]:.4g}, at 95%."
+        )
+    elif widths:
         click.echo(f"Protocol: {question.protocol}. Half the width of a rare value's interval:")
         print_table(
             ("protocol", "half-width"),
@@ -183,10 +192,11 @@ def perturb(
     from discreet.engines.csv.answers import columns_of_lines
     from discreet.local.clients.perturbing import perturb as perturbed
     from discreet.local.question import Question
-    from discreet.plain_tables import ARROW, PARQUET, read_columns, write_columns
+    from discreet.plain_tables import ARROW, PARQUET, check_ending, read_columns, write_columns
     from discreet.schema import CsvOptions
 
     refuse_overwriting(output, force=force)
+    check_ending(output)
     question = Question.load(question_path)
     if (identifier is None) != (memory is None):
         raise click.UsageError("--memory and --identifier go together.")

@@ -97,7 +97,8 @@ SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
 FORESEEN = (
     "A model is fitted to what stands out. The error and the half-width are those of an average cell, foreseen for "
-    "counts that follow Zipf's law: typically within a factor of 2. The release measures its own error."
+    "counts that follow Zipf's law: typically within a factor of 2. Most cells hold few rows, so large groups and tables "
+    "of few cells are off by many times more. The release measures its own error."
 )
 CLAIMED = (
     "For any one query it will claim a bound that is proved and far wider, of up to about ±{:,.0f}; "

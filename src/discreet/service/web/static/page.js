@@ -67,7 +67,9 @@ if (question) {
   };
 
   const preview = later(350, async () => {
-    if (!ask || !sql.value.trim()) return;
+    if (!ask) return;
+    shown.replaceChildren();
+    if (!sql.value.trim()) return;
     const mine = ++asked;
     const body = { sql: sql.value };
     if (accuracy.value.trim()) body.accuracy = accuracy.value.trim();
@@ -82,12 +84,11 @@ if (question) {
       });
       found = await response.json();
     } catch {
+      if (mine === asked) shown.append(make("div", "The service cannot be reached.", "mistake"));
       return;
     }
     if (mine !== asked) return;
-    shown.replaceChildren();
     const button = ask.querySelector("button");
-    button.disabled = true;
     if (!response.ok) {
       const box = make("div", undefined, "mistake");
       box.append(make("strong", "Not answered."), ` ${found.error.message}`);
@@ -109,7 +110,12 @@ if (question) {
     button.disabled = !found.affordable;
     button.textContent = found.recorded ? "Show the answer" : `Ask for ${priceText(found.cost)}`;
   });
-  for (const field of [sql, epsilon, accuracy]) field.addEventListener("input", preview);
+  const changed = () => {
+    asked += 1;
+    if (ask) ask.querySelector("button").disabled = true; // until the form holds what is shown: else an older question could be charged
+    preview();
+  };
+  for (const field of [sql, epsilon, accuracy]) field.addEventListener("input", changed);
   accuracy.addEventListener("input", () => { if (accuracy.value.trim()) epsilon.value = ""; });
   epsilon.addEventListener("input", () => { if (epsilon.value.trim()) accuracy.value = ""; });
 }
@@ -152,7 +158,7 @@ for (const box of all("textarea[data-columns]")) {
   box.addEventListener("input", () => {
     const begun = typed().toLowerCase();
     const found = begun.length < 1 ? [] : words.filter((word) =>
-      word.toLowerCase().startsWith(begun) && word.toLowerCase() !== begun).slice(0, 8);
+      word.replace(/^"/, "").toLowerCase().startsWith(begun) && word.toLowerCase() !== begun).slice(0, 8);
     list.replaceChildren(...found.map((word, place) => {
       const each = make("li", word);
       each.id = `${list.id}-${place}`;
