@@ -1,7 +1,7 @@
 """Which release of marginals to make, decided by public facts before any row is read.
 
 One table: noise on its cells, which nothing linear improves on. Several: noise on cells or on
-residuals, whichever has the smaller expected error. Both predict it exactly. Where the schema says how many
+residuals, whichever has the smaller expected error. Both predict it, noise on residuals exactly. Where the schema says how many
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
 that is the smaller one; and where noise on everything would leave tables more wrong than
 right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
