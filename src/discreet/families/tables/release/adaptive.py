@@ -60,13 +60,14 @@ from discreet.families.tables.release.pair_choice import (
 )
 from discreet.families.tables.release.predicted_variation import (
     DROWNED,
+    MEAN_ABSOLUTE_NORMAL,
     OVERHEAD,
+    filled_cells,
     model_variation,
     noise_variation,
     predicted_variation,
 )
 from discreet.families.tables.release.residual import (
-    MEAN_ABSOLUTE_NORMAL,
     PreparedResiduals,
     ResidualMarginals,
     refused_sets,
@@ -204,7 +205,7 @@ class PreparedAdaptive(PreparedClass):
         if max(map(len, shapes)) > 2 or max(map(prod, shapes)) > MOST_PAIR_CELLS:
             return None
         errors, weights = self.closed.errors_of_tables(), self.query_class.weights(self.schema)
-        if noise_variation(self._sizes, errors, weights, people) >= DROWNED:
+        if noise_variation(self._filled, errors, weights, people) >= DROWNED:
             return None
         parts = tuple(
             (each.query, each.mechanism.cost().under(self.accounting).rho / self.share.rho)
@@ -278,7 +279,7 @@ class PreparedAdaptive(PreparedClass):
         overhead = self._overhead if overhead is None else overhead
         return [
             model_variation(size, noise, people, sum(columns[name] for name in each), overhead)
-            for each, size in zip(self.sets, self._sizes, strict=True)
+            for each, size in zip(self.sets, self._filled, strict=True)
         ]
 
     @property
@@ -298,7 +299,7 @@ class PreparedAdaptive(PreparedClass):
         found = {}
         for (name,) in sets:
             error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
-            cells = self.schema.column(name).cells
+            cells = filled_cells((name,), self.schema)
             found[name] = SMOOTHED * predicted_variation(cells, error, people)
         return found
 
@@ -348,7 +349,7 @@ class PreparedAdaptive(PreparedClass):
         noise = self.on_everything.weighed()
         if people is None:
             return noise
-        sizes = Counter(self._sizes)
+        sizes = Counter(self._filled)
         wanted = sum(self._variations(people, overhead))
         least, most = 0.0, 2 * noise  # a model is at most `OVERHEAD` times as bad as this noise
         for _ in range(HALVINGS):
@@ -362,6 +363,11 @@ class PreparedAdaptive(PreparedClass):
     @property
     def _sizes(self) -> list[int]:
         return [prod(self.schema.column(name).cells for name in each) for each in self.sets]
+
+    @property
+    def _filled(self) -> list[int]:
+        """The cells of each table that are likely to hold rows."""
+        return [filled_cells(each, self.schema) for each in self.sets]
 
     @property
     def audit(self) -> Fraction:

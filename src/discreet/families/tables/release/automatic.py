@@ -1,9 +1,9 @@
 """Which release of marginals to make, decided by public facts before any row is read.
 
 One table: noise on its cells, which nothing linear improves on. Several: noise on cells or on
-residuals, whichever has the smaller expected error. Both predict it exactly. Where the schema says how many
+residuals, whichever has the smaller expected error. Both predict it, noise on residuals exactly. Where the schema says how many
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
-that is the smaller one, without a delta by far (`LEAST_GAIN`); and where noise on everything would leave tables more wrong than
+that is the smaller one; and where noise on everything would leave tables more wrong than
 right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
 spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything. Beside noise on everything in the
 same accounting it is therefore preferred in doubt (`beside_everything`).
@@ -14,22 +14,22 @@ same accounting it is therefore preferred in doubt (`beside_everything`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 from discreet.families.shared.release.protocol import Prepared, of_type
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.adaptive import AdaptiveMarginals
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
-from discreet.families.tables.release.predicted_variation import DROWNED, noise_variation
+from discreet.families.tables.release.predicted_variation import (
+    DROWNED,
+    filled_cells,
+    noise_variation,
+)
 from discreet.families.tables.release.residual import PreparedResiduals, ResidualMarginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
-
-LEAST_GAIN = 1.25
-"""Without a delta, a model is made only if noise on everything is foreseen to be this many times as bad: in doubt, noise has the narrower intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,11 @@ class AutomaticMarginals:
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
         if _variation(best, schema.people) >= DROWNED:
             return planned
-        gain = LEAST_GAIN if accounting is Accounting.BASIC else 1.0
-        return best if best.weighed() <= gain * planned.beside_everything() else planned
+        return best if best.weighed() <= planned.beside_everything() else planned
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:
     """The total variation that noise leaves, averaged over the tables of a class as these are weighted."""
     asked, schema = of_type(prepared.query_class, Marginals), prepared.schema
-    sizes = [prod(schema.sizes(columns)) for columns in asked.sets(schema)]
+    sizes = [filled_cells(columns, schema) for columns in asked.sets(schema)]
     return noise_variation(sizes, prepared.errors_of_tables(), asked.weights(schema), people)

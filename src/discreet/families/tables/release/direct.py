@@ -17,8 +17,7 @@ cannot agree. Over other columns, and over more of them, answers add up too: see
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar
 
@@ -53,6 +52,7 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.release.predicted_variation import errors_together, mean_absolute
 from discreet.families.tables.release.residual_planning import weighing_cells
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
@@ -74,6 +74,8 @@ PER_CELL = "exact quantile of the noise law of one cell"
 ALL_CELLS = "independent draws: product of the cells' exact noise laws"
 MOST_SETS = 10_000
 """Tables of one class; beyond, each gets too little of the budget to be of use."""
+MOST_SUBSETS = 1 << 17
+"""Subsets of the columns of all tables; beyond, a plan does not wait for what they say together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ class PreparedMarginals(MeasuredAtOnce):
     """Every column set of the class with its noise."""
 
     sizes: tuple[int, ...]
+    kept: dict[str, list[float]] = field(default_factory=dict, compare=False, repr=False)
+    """The expected errors, once they were asked for: a plan asks many times."""
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
 
@@ -149,8 +153,18 @@ class PreparedMarginals(MeasuredAtOnce):
         return sum(error * size for error, size in errors) / sum(cells)
 
     def errors_of_tables(self) -> list[float]:
-        """Mean absolute error of a cell of each table."""
-        return [_mean_absolute(law) for law in self.laws]
+        """Mean absolute error of a cell of each table, as it is once tables that share columns are put together."""
+        if "errors" not in self.kept:
+            self.kept["errors"] = self._errors()
+        return self.kept["errors"]
+
+    def _errors(self) -> list[float]:
+        together = not self._leaves_rows_out or _must_be_complete(self._sets, self.schema)
+        if not together or sum(2 ** len(columns) for columns in self._sets) > MOST_SUBSETS:
+            return [mean_absolute(law) for law in self.laws]
+        cells = {column.name: column.cells for column in self.schema.columns}
+        public = self.schema.rows_are_public and not self._leaves_rows_out
+        return errors_together(self._sets, self.laws, cells, rows_are_public=public)
 
     @property
     def _sets(self) -> tuple[tuple[str, ...], ...]:
@@ -241,12 +255,6 @@ class PreparedMarginals(MeasuredAtOnce):
     def _leaves_out_the_same(self, own: tuple[str, ...], columns: tuple[str, ...]) -> bool:
         extra = [self.schema.column(name) for name in columns if name not in own]
         return set(own) <= set(columns) and all(map(keeps_every_row, extra))
-
-
-@lru_cache(maxsize=4096)
-def _mean_absolute(law: NoiseLaw) -> float:
-    """Kept, for a plan asks many times."""
-    return law.mean_absolute()
 
 
 def _must_be_complete(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:

@@ -49,9 +49,9 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import MOST_COLUMNS, Parities, Parity
 from discreet.families.tables.queries.residuals import MOST_COLUMNS as MOST_OF_RESIDUALS
 from discreet.families.tables.queries.residuals import Residual, subsets
+from discreet.families.tables.release.predicted_variation import MEAN_ABSOLUTE_NORMAL
 from discreet.families.tables.release.residual import (
     ALL_CELLS,
-    MEAN_ABSOLUTE_NORMAL,
     PER_CELL,
     cell_half_width,
     claims_of_residuals,

@@ -8,11 +8,17 @@ tables of an average pair are taken to differ by `DEPENDENCE` from those of inde
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 
 import numpy as np
+
+from discreet.families.tables.queries.residuals import subsets
+from discreet.privacy.laws import NoiseLaw
+from discreet.schema import Schema
 
 EULER = 0.5772
 DEPENDENCE = 0.05
@@ -24,8 +30,19 @@ DROWNED = 0.5
 """A total variation, averaged over the tables, from which noise leaves them more wrong than right."""
 SHARPNESS = 3
 """How nearly the smaller of two errors is left, where the better of two ways is taken table by table."""
+LEAST_VARIANCE = 1e-100
+"""Stands for a variance of 0 where one divides by it."""
+MEAN_ABSOLUTE_NORMAL = math.sqrt(2 / math.pi)
 PLACES = 64
 """Cells for which the chance of drawing is computed; between them it is interpolated."""
+
+
+def filled_cells(columns: Sequence[str], schema: Schema) -> int:
+    """The cells of a table that are likely to hold rows: those for nulls and for other values hold what is left, mostly little or nothing.
+
+    Noise in an empty cell does no lasting harm: what is below 0 is cut off, and the rest is taken back from the others.
+    """
+    return prod(max(1, schema.column(name).value_cells) for name in columns)
 
 
 def predicted_variation(cells: int, error: float, people: int) -> float:
@@ -83,3 +100,50 @@ def model_variation(
 
 def _harmonic(cells: int) -> float:
     return math.log(cells) + EULER + 1 / (2 * cells) if cells > 1 else 1.0
+
+
+def errors_together(
+    sets: Sequence[tuple[str, ...]],
+    laws: Sequence[NoiseLaw],
+    cells: Mapping[str, int],
+    *,
+    rows_are_public: bool,
+) -> list[float]:
+    """The mean absolute error of a cell of each table with noise on its cells, once all tables are put together.
+
+    As `ConsistentTables` does it: each table says something about the residuals of its subsets, and these are combined by inverse
+    variance. To first order the mean absolute value of a sum of draws differs from that of a normal one by its excess kurtosis.
+    That is the law's, times the fourth power of the weight of the cell's own draw: other draws weigh little. Where hardly any draw
+    is not 0 that says nothing, and the noise counts as it was drawn.
+    """
+    variances = [max(law.variance, LEAST_VARIANCE) for law in laws]
+    known: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    for columns, variance in zip(sets, variances, strict=True):
+        for own in subsets(columns):
+            known[own] += _told(own, columns, cells) / variance
+    if rows_are_public:
+        known[()] = math.inf
+    found = []
+    for columns, law, variance in zip(sets, laws, variances, strict=True):
+        left, mine = 0.0, 0.0
+        for own in subsets(columns):
+            part = _told(own, columns, cells)
+            kept = part * prod(1 - 1 / cells[name] for name in own)
+            left += kept * part / known[own]
+            mine += kept * part / (variance * known[own])
+        shape = mean_absolute(law) / math.sqrt(variance) - MEAN_ABSOLUTE_NORMAL
+        tail = (mine * mine * variance / left) ** 2 if left else 0.0
+        together = math.sqrt(left) * (MEAN_ABSOLUTE_NORMAL + shape * tail)
+        found.append(min(together, mean_absolute(law)))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def mean_absolute(law: NoiseLaw) -> float:
+    """Kept, for a plan asks many times."""
+    return law.mean_absolute()
+
+
+def _told(own: tuple[str, ...], columns: tuple[str, ...], cells: Mapping[str, int]) -> float:
+    """What noise of variance 1 on a table leaves known of a smaller table: 1 / the cells that are summed."""
+    return 1 / prod(cells[name] for name in columns if name not in own)

@@ -49,6 +49,7 @@ from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS
 from discreet.families.tables.release.direct import MOST_SETS
+from discreet.families.tables.release.predicted_variation import MEAN_ABSOLUTE_NORMAL
 from discreet.families.tables.release.residual_planning import (
     needed_residuals,
     residual_shares,
@@ -71,7 +72,6 @@ from discreet.schema.completed import completed, losing
 
 PER_CELL = "linear in independent draws of known laws: exact coefficients"
 ALL_CELLS = "exact coefficients of each cell, and the union bound over the class"
-MEAN_ABSOLUTE_NORMAL = math.sqrt(2 / math.pi)
 
 
 @dataclass(frozen=True, slots=True)
