@@ -2,6 +2,7 @@
 
     python benchmarks/general.py
     python benchmarks/general.py --only usefulness
+    python benchmarks/general.py --only populations --shares 20000
 
 Limits of listing and of dynamic programming, the exactness of the law, the general mechanism beside multiplicative
 weights and plain noise, and the figures that docs/theorems.md states. Exit code 1 if a bar is missed.
@@ -14,7 +15,7 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise, product
@@ -411,14 +412,14 @@ adjacency = "{adjacency}"
 """
 
 
-def population_of_releases() -> bool:
-    """Shares of a population, by `reader.population`, from releases of each kind: 20,000 shares and more of each."""
+def population_of_releases(least: int) -> bool:
+    """Shares of a population, by `reader.population`, from releases of each kind: at `least` so many of each."""
     source, met = generator(SEED), True
     columns = {"x": 'kind = "integer"\nrange = [0, 31]\n', "a": 'kind = "boolean"\n', "b": 'kind = "boolean"\n'}  # fmt: skip
     for name, (asked, algorithm, by) in POPULATIONS.items():
         covered = draws = turn = 0
         kept = [each for each in columns if each != "x" or algorithm != "fourier"]
-        while draws < 20_000:
+        while draws < least:
             rows, adjacency = (300, 3000)[turn % 2], ("change-one", "add-remove")[turn // 2 % 2]
             schema = Schema.loads(
                 POPULATION.format(rows=rows, adjacency=adjacency)
@@ -471,7 +472,7 @@ def separation() -> bool:
     return bar("mirrored mod, alpha .1, n 10^4: |P(loss >= 1) - .275|", gap, 1e-3)
 
 
-PARTS = {
+PARTS: dict[str, Callable[..., bool]] = {
     "limits": limits,
     "exactness": exactness,
     "promises": promises,
@@ -490,8 +491,12 @@ PARTS = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append")
-    chosen = parser.parse_args().only or list(PARTS)
-    met = [PARTS[name]() for name in chosen]
+    parser.add_argument("--shares", type=int, default=2000, help="of each kind of population")
+    asked = parser.parse_args()
+    met = [
+        PARTS[name](asked.shares) if name == "populations" else PARTS[name]()
+        for name in asked.only or PARTS
+    ]
     return 0 if all(met) else 1
 
 
