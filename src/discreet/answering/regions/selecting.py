@@ -21,8 +21,8 @@ import numpy.typing as npt
 from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.cutting import pieces_of
-from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, Bits, cell_bits
 from discreet.questions.cells.pieces import Pieces
+from discreet.questions.cells.truths import FALSE, SINGLE, TRUE, Bits, cell_bits
 from discreet.questions.conditions import Leaf, Node, Normal, both, normal_form, null_test, opposite
 from discreet.questions.conditions import atoms as atoms_of
 from discreet.questions.expressions import Expression, columns_of

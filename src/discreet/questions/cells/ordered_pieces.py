@@ -11,9 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
-from discreet.questions.cells.halving import Bits, bits_of, special_cells, truth_stretches
+from discreet.questions.cells.halving import special_cells
 from discreet.questions.cells.pieces import Number, Pieces, literals_of
 from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.cells.truths import Bits, bits_of, truth_stretches
 from discreet.questions.conditions import Simple, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import NumberColumn, OrderedColumn
@@ -182,7 +183,7 @@ class OrderedPieces(Pieces):
     def _after(self, limit: Number) -> Number:
         return math.floor(limit) + 1 if self._whole else math.nextafter(float(limit), math.inf)
 
-    def _true(self, asked: Simple) -> Bools:
+    def _true(self, asked: Simple, atom: Expression) -> Bools:
         if asked.sign == "in":
             points = [2 * self._place_of(literal) + 1 for literal in asked.literals]
             return np.isin(self.region, np.array(points, dtype=np.int64))
