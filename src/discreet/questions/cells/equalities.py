@@ -21,7 +21,7 @@ from discreet.questions.expressions import Call, Constant, Expression, Unit
 from discreet.schema import Column, OrderedColumn
 from discreet.schema.columns.column import Range
 
-FIRST_WALKED = 3
+FIRST_WALKED = 1
 """Values of an expression that are looked for one by one, before all of them are: most questions name few."""
 Where = tuple[tuple[str, Reach], ...]
 """Columns that stay in a cell of undeclared values or of nulls."""

@@ -8,12 +8,14 @@ ever listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.periods import steps_of
 from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, texts
 from discreet.questions.cells.reaching.expressions import reach_of
-from discreet.questions.expressions import Expression, Unit
+from discreet.questions.expressions import Call, Expression, Unit
+from discreet.questions.work import OF_A_LOOK, OF_AN_OPERATION, spend
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.column import Range
 from discreet.schema.columns.numeric import double_at, rank_of
@@ -58,10 +60,11 @@ def boxes(
         return
     waiting = [tuple((0, column.value_cells) for column in columns)]
     steps = steps_of(expression) if len(columns) == 1 else ()
-    looks = 0
+    looks, steps_of_a_look = 0, _steps_of_a_look(expression)
     while waiting:
         ranges = waiting.pop()
         looks += 1
+        spend(steps_of_a_look)
         if looks > MOST_LOOKS:
             named = ", ".join(column.name for column in columns)
             raise NotAnswerable(
@@ -82,6 +85,19 @@ def boxes(
         middle = _middle_cell(columns[axis], start, stop, steps)
         for half in ((middle, stop), (start, middle)):
             waiting.append((*ranges[:axis], half, *ranges[axis + 1 :]))
+
+
+@lru_cache(maxsize=256)
+def _steps_of_a_look(expression: Expression) -> int:
+    return OF_A_LOOK + OF_AN_OPERATION * _operations(expression)
+
+
+def _operations(node: Expression) -> int:
+    """How many operations and literals are worked out for a value; a list of literals is looked up."""
+    if not isinstance(node, Call):
+        return 1
+    arguments = node.arguments[:1] if node.name == "in" else node.arguments
+    return 1 + sum(map(_operations, arguments))
 
 
 def _middle_cell(column: Column, start: int, stop: int, steps: Sequence[int]) -> int:
@@ -158,9 +174,10 @@ def halved_units(
     unit: Callable[[int], Unit] = double_at if is_double else int
     place: Callable[[Unit], int] = rank_of if is_double else int
     waiting = [(place(first), place(last))]
-    looks = 0
+    looks, steps_of_a_look = 0, _steps_of_a_look(expression)
     while waiting:
         low, high = waiting.pop()
+        spend(steps_of_a_look)
         found = reach_of(expression, {column.name: numbers(unit(low), unit(high))})
         looks += 1
         if low == high or is_settled(found) or looks > most:

@@ -65,6 +65,9 @@ class Pieces:
 
         Undeclared values are presumed not to satisfy it; elsewhere each truth gets an equal share.
         """
+        if np.isin(bits, SINGLE).all():
+            self.bits = {**self.bits, atom: bits}
+            return
         truths = np.stack([bits & truth for truth in SINGLE])
         copies = (truths > 0).sum(axis=0)
         if copies.sum() > MOST_PIECES:
