@@ -85,7 +85,7 @@ class _Found(Generic[Place]):
                 self._by_value.setdefault(reach.only, []).append(number)
 
     def equal(self, atom: Expression) -> list[tuple[int, Reach]]:
-        """The numbers of the places where an equality may hold or is unsettled, in their order."""
+        """The numbers of the places where an equality holds or is unsettled, in their order."""
         assert isinstance(atom, Call)
         _, value = atom.arguments
         assert isinstance(value, Constant)
@@ -93,7 +93,7 @@ class _Found(Generic[Place]):
         result = [(number, TRUE) for number in self._by_value.get(value.value, ())]
         for number, reach in self._open:
             truth = reach_from(atom, [reach, wanted])
-            if True in truth.options or truth.null + len(truth.options) > 1:
+            if truth.null + len(truth.options) > 1:
                 result.append((number, truth))
         return sorted(result, key=lambda each: each[0]) if self._open else result
 
