@@ -14,11 +14,10 @@ from discreet.answering import ReleaseReader
 from discreet.answering.regions.selecting import select
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.questions.cells import halving
 from discreet.questions.cells.boxes import boxes_of
-from discreet.questions.cells.halving import bits_of, reach_of_cells, truth_stretches
 from discreet.questions.cells.reach import one
 from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.cells.truths import bits_of, truth_stretches
 from discreet.questions.conditions import asks_for_a_value
 from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expressions import Expression
@@ -341,33 +340,3 @@ def test_a_computed_group_cuts_cells_only_where_its_truth_changes() -> None:
             for value in range(int(first), int(last) + 1):
                 row = {"i": one(value)}
                 assert bits_of(reach_of(atom, row)) == bits_of(truth), (sql, value)
-
-
-def test_what_an_expression_is_on_a_cell_is_looked_at_once_for_all_its_groups(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    column = IntegerColumn("i", 0, 99, 1)
-    schema = Schema(dataset="t", columns=(column,))
-    looks = Counter[Any]()
-    monkeypatch.setattr(
-        "discreet.questions.cells.halving.reach_of_cells",
-        lambda *where: (looks.update([where[1:]]), reach_of_cells(*where))[1],
-    )
-    for group in range(60):
-        sql = f"SELECT count(*) FROM t WHERE i % 61 + 0 = {group}"
-        truth_stretches(parse_question(sql, schema).condition, column)
-    assert max(looks.values()) == 1
-
-
-def test_what_is_kept_of_an_expression_does_not_grow_with_the_questions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(halving, "MOST_KEPT", 150)
-    column = IntegerColumn("i", 0, 2**40, 1)
-    schema = Schema(dataset="t", columns=(column,))
-    for edge in range(1, 2**40, 2**35 + 1):
-        sql = f"SELECT count(*) FROM t WHERE i * 3 < {3 * edge}"
-        atom = parse_question(sql, schema).condition
-        assert [first for first, _, _ in truth_stretches(atom, column)] == [0, edge]
-        kept = halving._kept_reaches(atom.arguments[0], column)  # type: ignore[union-attr]
-        assert 0 < len(kept) <= 150

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import BadQuestion
+from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.dialects.sql import parse_question
-from discreet.schema import Schema
+from discreet.questions.expressions import Expression
+from discreet.schema import IntegerColumn, Schema
 
 SCHEMA = Schema.loads(
     'dataset = "people"\nadjacency = "add-remove"\n'
@@ -63,3 +65,30 @@ def test_sql_inside_the_allow_list_is_understood() -> None:
         "SELECT sex, count(*) FROM people WHERE age > 3 GROUP BY sex;", SCHEMA
     )
     assert question.group_by == ("sex",)
+
+
+@pytest.mark.parametrize("called", ["string_agg(sex, ',')", "bool_and(age)", "max_by(age, sex)"])
+def test_a_refused_function_is_called_what_it_was_called(called: str) -> None:
+    """The parser knows several names for one function, and has one of its own."""
+    word = called.partition("(")[0]
+    with pytest.raises(BadQuestion, match=rf"no function {word}\(\) here"):
+        parse_question(f"SELECT {called} FROM people", SCHEMA)
+
+
+def test_whole_numbers_are_divided_exactly_or_not_at_all() -> None:
+    """`//` divides in doubles, in which 2^53 + 1 is 2^53."""
+    columns = IntegerColumn("small", -(2**53) + 1, 2**53 - 1), IntegerColumn("large", 0, 2**53)
+    schema = Schema(dataset="t", columns=columns)
+
+    def condition(text: str) -> Expression:
+        return parse_question(f"SELECT count(*) FROM t WHERE {text}", schema).condition
+
+    for refused in ("large // 3 = 1", "small * 2 DIV 3 = 1", "(large + 1) // 2 > 0"):
+        with pytest.raises(BadQuestion, match=r"below 2\^53 .* exactly, and .* may be as large as"):
+            condition(refused)
+    for number in (2**53 - 1, -(2**53) + 1, 7, -7):
+        for divisor in (1, 2, 3, -3, 2**53 - 1, 2**62 + 1):
+            exact = abs(number) // abs(divisor) * (1 if (number < 0) == (divisor < 0) else -1)
+            found = condition(f"small // {divisor} = {exact}")
+            assert value_of(found, {"small": number}) is True, (number, divisor)
+    assert condition(f"{2**53 + 1} // 1 = large") == condition(f"{2**53 + 1} = large")

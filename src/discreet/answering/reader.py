@@ -33,6 +33,7 @@ from discreet.privacy.exact import Exactable, at_least_one, confidence_level, ex
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.questions.dialects.sql import ReleaseDialect
 from discreet.questions.question import Aggregate, Question
+from discreet.questions.work import bounded_work
 from discreet.schema import Schema
 
 
@@ -108,22 +109,25 @@ class Reader:
         for each in questions:
             if not isinstance(each, str | Question):
                 raise BadQuestion(f"A question is a text in SQL, not {type(each).__name__}.")
-        statements = [
-            read_statement(each, self._published, ReleaseDialect(self._published, each))
-            if isinstance(each, str)
-            else plain_statement(each)
-            for each in questions
-        ]
-        asked = [question for each in statements for question in each.questions]
-        answered = self._answered(whole=whole, additive=additive)
-        answers = iter(answered(asked, confidence))
-        found: list[Answers] = []
-        for statement in statements:
-            own = [next(answers) for _ in statement.questions]
-            found.append(
-                own[0] if statement.is_plain else self._worked(statement, own, confidence, answered)
-            )
-        return found
+        with bounded_work(len(questions)):
+            statements = [
+                read_statement(each, self._published, ReleaseDialect(self._published, each))
+                if isinstance(each, str)
+                else plain_statement(each)
+                for each in questions
+            ]
+            asked = [question for each in statements for question in each.questions]
+            answered = self._answered(whole=whole, additive=additive)
+            answers = iter(answered(asked, confidence))
+            found: list[Answers] = []
+            for statement in statements:
+                own = [next(answers) for _ in statement.questions]
+                found.append(
+                    own[0]
+                    if statement.is_plain
+                    else self._worked(statement, own, confidence, answered)
+                )
+            return found
 
     def _answered(
         self, *, whole: bool, additive: bool

@@ -14,6 +14,7 @@ from typing import TypeVar
 from discreet.answering.estimates import Estimates, joined
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions, Region
 from discreet.errors import BadQuestion, DiscreetError, NotAnswerable
+from discreet.questions.work import OF_A_REGION, TooMuchWork, spend
 
 MOST_ONE_BY_ONE = 100_000
 """Ranges that a source without a faster way reads one after the other."""
@@ -56,8 +57,11 @@ class Source(ABC):
     def _tried(
         self, read: Callable[[Asked, float], Estimates | None], asked: Asked, confidence: float
     ) -> Found:
+        spend(OF_A_REGION)
         try:
             found = read(asked, confidence)
+        except TooMuchWork:
+            raise
         except (NotAnswerable, BadQuestion) as error:
             return Refusal(error, self.rank)
         return NOT_MINE if found is None else found

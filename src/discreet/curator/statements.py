@@ -26,6 +26,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.keys import key_size
 from discreet.questions.notes import undeclared_values
+from discreet.questions.work import bounded_work
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -173,7 +174,9 @@ class Statements:
     def _read(self, sql: str, undeclared: Sequence[str]) -> QueryPlan:
         """What a text asks for: questions, and the work on their answers."""
         try:
-            plan = read_statement(sql, self._schema, CuratorDialect(self._schema, sql, undeclared))
+            with bounded_work():
+                dialect = CuratorDialect(self._schema, sql, undeclared)
+                plan = read_statement(sql, self._schema, dialect)
         except BadQuestion as error:
             if NOTHING in str(error):
                 raise

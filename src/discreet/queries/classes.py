@@ -19,6 +19,7 @@ from discreet.schema import Schema
 _CALL = re.compile(
     r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/[1-9]\d*))?\s*", re.DOTALL
 )
+NO_WEIGHT = "The weight in {0!r} is {2!r}; write a number above 0, as in {1}(...) * 3."
 INCOMPLETE = (
     "The query class {!r} is not complete: write {}(...), as many brackets closed as opened."
 )
@@ -60,12 +61,9 @@ def parse_class(text: str) -> QueryClass:
     if call is None or call[1].lower() not in readers:
         named = call[1] if call is not None else text.partition("(")[0].strip()
         if named.lower() in readers:
-            weight = re.search(r"\)\s*\*([^()]*)$", text)
-            if weight is not None:
-                raise BadInput(
-                    f"The weight in {text!r} is {weight[1].strip()!r}; write a number above 0, as in {named}(...) * 3."
-                )
-            raise BadInput(INCOMPLETE.format(text, named))
+            weight = re.search(r"\)\s*\*\s*([^()]*?)\s*$", text)
+            said = INCOMPLETE if weight is None else NO_WEIGHT
+            raise BadInput(said.format(text, named, weight and weight[1]))
         raise BadInput(
             f"The query class {text!r} is not known.{did_you_mean(named, readers)} Classes: "
             + ", ".join(f"{name}(...)" for name in readers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers
 from discreet.questions.cells.reaching.expressions import reach_of
@@ -82,7 +83,7 @@ def normal_form(condition: Expression, *, positive: bool = True) -> Normal:
             return normal_form(condition.arguments[0], positive=condition.name == "is true")
         case "distinct" if isinstance(condition.arguments[1], Constant):
             return _distinct(condition, positive)
-    if not any(True for _ in columns_of(condition)):
+    if not columns_of(condition):
         truth = reach_of(condition, {})
         return truth.options == {positive}
     return _leaf(condition, positive)
@@ -145,9 +146,8 @@ def asks_for_a_value(condition: Expression, column: str) -> bool:
 
 def _without(normal: Normal, column: str) -> Normal:
     """What is left of the condition for a row whose `column` is null."""
-    if isinstance(normal, Leaf) and column in (names := set(columns_of(normal.atom))):
-        truth = reach_of(normal.atom, anywhere(normal.atom) | {column: NULL})
-        if normal.positive not in truth.options:
+    if isinstance(normal, Leaf) and column in (names := columns_of(normal.atom)):
+        if normal.positive not in _truth_of_null(normal.atom, column).options:
             return False
         return True if len(names) == 1 else normal
     if not isinstance(normal, Node):
@@ -157,6 +157,12 @@ def _without(normal: Normal, column: str) -> Normal:
         return not normal.every
     left = tuple(part for part in parts if part is not normal.every)
     return Node(normal.every, left) if left else normal.every
+
+
+@lru_cache(maxsize=256)
+def _truth_of_null(atom: Expression, column: str) -> Reach:
+    """What an atom may be for a row whose `column` is null."""
+    return reach_of(atom, anywhere(atom) | {column: NULL})
 
 
 def anywhere(expression: Expression) -> dict[str, Reach]:
@@ -202,6 +208,7 @@ class Simple:
     """Whether a list holds a NULL, which makes every value that is not listed unknown."""
 
 
+@lru_cache(maxsize=256)
 def simple_of(atom: Expression) -> Simple | None:
     """The plain comparison that an atom is, or `None`."""
     if isinstance(atom, ColumnValue):

@@ -27,20 +27,14 @@ Plain data, so that it can be compared, digested, and told to any database.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 Type = Literal["integer", "number", "text", "boolean", "date", "datetime", "null"]
 
-TYPE_OF_KIND: dict[str, Type] = {
-    "category": "text",
-    "boolean": "boolean",
-    "integer": "integer",
-    "number": "number",
-    "date": "date",
-    "datetime": "datetime",
-}
+TYPE_OF_KIND: dict[str, Type] = {"category": "text", "boolean": "boolean", "integer": "integer"}
+TYPE_OF_KIND |= {"number": "number", "date": "date", "datetime": "datetime"}
 NUMERIC: tuple[Type, ...] = ("integer", "number")
 TEMPORAL: tuple[Type, ...] = ("date", "datetime")
 COMPARED = ("=", "!=", "<", "<=", ">", ">=")
@@ -69,13 +63,27 @@ class Constant:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
-    """An operator or a function."""
+    """An operator or a function. Its hash and its columns are found once: an IN list may be long."""
 
     name: str
     arguments: tuple[Expression, ...]
     type: Type
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for part in self.arguments for name in columns_of(part)))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.arguments, self.type))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Call, (self.name, self.arguments, self.type)  # texts hash differently elsewhere
 
 
 Expression = ColumnValue | Constant | Call
@@ -104,13 +112,11 @@ class Bins:
     """With `starts`: the units after which the bins repeat, from 0 on; 0 where they do not."""
 
 
-def columns_of(expression: Expression) -> Iterator[str]:
-    """Every column that an expression reads, again where it reads it again."""
+def columns_of(expression: Expression) -> tuple[str, ...]:
+    """Every column that an expression reads."""
     if isinstance(expression, ColumnValue):
-        yield expression.column
-    elif isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from columns_of(argument)
+        return (expression.column,)
+    return expression.columns if isinstance(expression, Call) else ()
 
 
 def canonical(expression: Expression) -> list[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise, product
 from math import inf, nextafter
 
@@ -290,6 +291,7 @@ def _each_cell(column: Column) -> Iterator[Reach]:
         yield reach
 
 
+@lru_cache(maxsize=32)
 def _inside(column: Column) -> Expression:
     """That a row is null, or has a declared value."""
     type_ = TYPE_OF_KIND[column.kind]
@@ -305,4 +307,6 @@ def _inside(column: Column) -> Expression:
         assert isinstance(column, CategoryColumn)
         listed = [Constant(text, "text") for text in column.values]
         declared = Call("in", (value, *listed), "boolean")
+    if column.nulls != "cell":
+        return declared  # a null has no cell, and a release cannot be asked for any
     return Call("or", (declared, Call("is null", (value,), "boolean")), "boolean")

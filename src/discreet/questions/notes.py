@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from discreet.errors import NotAnswerable, did_you_mean
-from discreet.questions.cells.halving import has_one_truth, truth_boxes
+from discreet.questions.cells.truths import has_one_truth, truth_boxes
 from discreet.questions.conditions import atoms, normal_form, simple_of
 from discreet.questions.expressions import Call, ColumnValue, Constant, Expression, columns_of
 from discreet.questions.keys import ComputedKey, Key

@@ -298,7 +298,7 @@ CURATOR = (
     Mutant(
         name="a-cell-that-an-expression-cuts-counts-as-inside",
         trap=42,
-        file="src/discreet/questions/cells/halving.py",
+        file="src/discreet/questions/cells/truths.py",
         old="FALSE * (False in truth.options)",
         new="FALSE * (truth.options == {False})",
         tests=(

@@ -21,11 +21,12 @@ import numpy.typing as npt
 from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.cutting import pieces_of
-from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, Bits, cell_bits
 from discreet.questions.cells.pieces import Pieces
+from discreet.questions.cells.truths import FALSE, SINGLE, TRUE, Bits, cell_bits
 from discreet.questions.conditions import Leaf, Node, Normal, both, normal_form, null_test, opposite
 from discreet.questions.conditions import atoms as atoms_of
 from discreet.questions.expressions import Expression, columns_of
+from discreet.questions.work import OF_A_SELECTION, spend
 from discreet.schema import Column, Schema, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 
@@ -183,6 +184,7 @@ def select(
         for part, column in zip(pieces, columns, strict=True)
         if column.name in by_column
     ]
+    spend(OF_A_SELECTION + sum(len(part.cell) for part in pieces) // 10 + prod(named) // 100)
     cut = any(part.is_cut for part in pieces)
     if prod(named) > (MOST_CUT if cut else MOST_CELLS):
         raise NotAnswerable(

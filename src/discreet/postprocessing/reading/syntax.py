@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import BadInput
-from discreet.questions.dialects.statement import bare, construct
+from discreet.questions.dialects.statement import WRITTEN, bare, construct
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -111,7 +111,7 @@ def spoken(node: Any) -> str:
     names = getattr(type(node), "_sql_names", None)
     if type(node).__name__ == "Anonymous":
         return f"{node.this}()"
-    return f"{names[0].lower()}()" if names else construct(node)
+    return f"{node.meta.get(WRITTEN, names[0].lower())}()" if names else construct(node)
 
 
 def is_identifier(node: Any, schema: Schema) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.arrays import Bools, Codes
 from discreet.errors import NotAnswerable
-from discreet.questions.cells.halving import FALSE, TRUE, bits_of, selections, truth_boxes
+from discreet.questions.cells.truths import FALSE, TRUE, bits_of, selections, truth_boxes
 from discreet.questions.conditions import (
     Leaf,
     Normal,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.errors import NotAnswerable
-from discreet.questions.cells.halving import Bits
 from discreet.questions.cells.named_pieces import NamedPieces
 from discreet.questions.cells.ordered_pieces import OrderedPieces
 from discreet.questions.cells.pieces import Pieces
+from discreet.questions.cells.truths import Bits
 from discreet.questions.expressions import Expression
 from discreet.schema import Column, OrderedColumn
 from discreet.schema.limits import MOST_CELLS

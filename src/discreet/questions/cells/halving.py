@@ -1,49 +1,29 @@
 """Where an expression has which value, on declared cells: boxes of cells, halved until each has one value.
 
 The value over a box of cells comes from `reach`. A box on which it may be several things is halved,
-down to single cells. A single cell on which the truth of a condition may still be several things is cut
-by the condition. So `FLOOR(x/500)*500 = 1000` over 2^60 cells takes a few hundred looks, and no cell is
+down to single cells. So `FLOOR(x/500)*500 = 1000` over 2^60 cells takes a few hundred looks, and no cell is
 ever listed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from itertools import product
-
-import numpy as np
-import numpy.typing as npt
+from functools import lru_cache
 
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.periods import steps_of
 from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, texts
-from discreet.questions.cells.reaching.expressions import reach_from, reach_of
-from discreet.questions.expressions import Call, Constant, Expression, Unit
+from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.expressions import Call, Expression, Unit
+from discreet.questions.work import OF_A_LOOK, OF_AN_OPERATION, spend
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
-from discreet.schema.columns.column import CodeSelection, Range, merged
+from discreet.schema.columns.column import Range
 from discreet.schema.columns.numeric import double_at, rank_of
 
-Bits = npt.NDArray[np.uint8]
-
-TRUE, FALSE, UNKNOWN = 1, 2, 4
-SINGLE = (TRUE, FALSE, UNKNOWN)
 MOST_LOOKS = 1 << 16
 """Boxes that are looked at for one expression."""
-MOST_KEPT = 1 << 14
-"""Boxes of which is kept what an expression may be on them, some megabytes."""
 MOST_LOOKS_INSIDE = 1 << 9
 """Stretches that are looked at inside one cell; what is not settled then stays cut."""
-
-
-def bits_of(truth: Reach) -> int:
-    """Which truths are possible."""
-    known = TRUE * (True in truth.options) + FALSE * (False in truth.options)
-    return known + UNKNOWN * truth.null
-
-
-def has_one_truth(truth: Reach) -> bool:
-    return truth.null + len(truth.options) == 1
 
 
 def reach_of_cells(column: Column, start: int, stop: int) -> Reach:
@@ -66,14 +46,6 @@ def reach_outside(column: Column) -> Reach:
     return Reach(any_text=True, but=frozenset(column.values))
 
 
-@lru_cache(maxsize=32)
-def truth_boxes(
-    atom: Expression, columns: tuple[Column, ...]
-) -> tuple[tuple[tuple[Range, ...], Reach], ...]:
-    """The value cells of `columns` in boxes, each with one truth or a single cell. Kept: sources ask again."""
-    return tuple(boxes(atom, columns, has_one_truth))
-
-
 def boxes(
     expression: Expression,
     columns: Sequence[Column],
@@ -88,18 +60,21 @@ def boxes(
         return
     waiting = [tuple((0, column.value_cells) for column in columns)]
     steps = steps_of(expression) if len(columns) == 1 else ()
-    look = _looking(expression, columns, others or {})
-    looks = 0
+    looks, steps_of_a_look = 0, _steps_of_a_look(expression)
     while waiting:
         ranges = waiting.pop()
         looks += 1
+        spend(steps_of_a_look)
         if looks > MOST_LOOKS:
             named = ", ".join(column.name for column in columns)
             raise NotAnswerable(
                 f"The question divides the cells of {named} into more than {MOST_LOOKS // 2:,} ranges; "
                 "ask about fewer of them at once."
             )
-        found = look(ranges)
+        where = dict(others or {})
+        for column, (start, stop) in zip(columns, ranges, strict=True):
+            where[column.name] = reach_of_cells(column, start, stop)
+        found = reach_of(expression, where)
         sizes = [stop - start for start, stop in ranges]
         most = max(sizes, default=1)
         if most == 1 or is_settled(found):
@@ -112,52 +87,17 @@ def boxes(
             waiting.append((*ranges[:axis], half, *ranges[axis + 1 :]))
 
 
-def _looking(
-    expression: Expression, columns: Sequence[Column], others: Mapping[str, Reach]
-) -> Callable[[tuple[Range, ...]], Reach]:
-    """What the expression may be on a box of cells.
-
-    Each group of a computed key is a comparison of one expression with another value, so what the two sides of a
-    comparison over one column may be is kept.
-    """
-
-    def reach(node: Expression, ranges: tuple[Range, ...]) -> Reach:
-        where = dict(others)
-        for column, (start, stop) in zip(columns, ranges, strict=True):
-            where[column.name] = reach_of_cells(column, start, stop)
-        return reach_of(node, where)
-
-    if others or len(columns) != 1 or not isinstance(expression, Call) or expression.name == "case":
-        return partial(reach, expression)
-    constants = {
-        place: reach_of(each, {})
-        for place, each in enumerate(expression.arguments)
-        if isinstance(each, Constant)
-    }
-    sides = {
-        place: (each, _kept_reaches(each, columns[0]))
-        for place, each in enumerate(expression.arguments)
-        if place not in constants
-    }
-    parts = [constants.get(place, NULL) for place in range(len(expression.arguments))]
-
-    def looked(ranges: tuple[Range, ...]) -> Reach:
-        for place, (side, kept) in sides.items():
-            found = kept.get(ranges)
-            if found is None:
-                if len(kept) >= MOST_KEPT:  # many questions about a fine column
-                    kept.clear()
-                found = kept[ranges] = reach(side, ranges)
-            parts[place] = found
-        return reach_from(expression, parts)
-
-    return looked
+@lru_cache(maxsize=256)
+def _steps_of_a_look(expression: Expression) -> int:
+    return OF_A_LOOK + OF_AN_OPERATION * _operations(expression)
 
 
-@lru_cache(maxsize=8)
-def _kept_reaches(side: Expression, column: Column) -> dict[tuple[Range, ...], Reach]:
-    """What an expression may be on cells of a column, as far as it was looked at: `MOST_KEPT` boxes at most."""
-    return {}
+def _operations(node: Expression) -> int:
+    """How many operations and literals are worked out for a value; a list of literals is looked up."""
+    if not isinstance(node, Call):
+        return 1
+    arguments = node.arguments[:1] if node.name == "in" else node.arguments
+    return 1 + sum(map(_operations, arguments))
 
 
 def _middle_cell(column: Column, start: int, stop: int, steps: Sequence[int]) -> int:
@@ -185,49 +125,6 @@ def _middle_unit(low: int, high: int, steps: Sequence[int]) -> int:
     return middle
 
 
-def selections(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSelection]:
-    """The value cells of one column where the atom is true, and those where it is false."""
-    found = [
-        (ranges[0], _refined(atom, column, ranges[0], truth))
-        for ranges, truth in truth_boxes(atom, (column,))
-    ]
-
-    def where(truth: int) -> CodeSelection:
-        return CodeSelection(
-            merged(pair for pair, bits in found if bits == truth),
-            merged(pair for pair, bits in found if bits & truth),
-        )
-
-    return where(TRUE), where(FALSE)
-
-
-def _refined(atom: Expression, column: Column, cells: Range, truth: Reach) -> int:
-    """The truths that are possible on some cells: a single ordered one is looked into."""
-    if has_one_truth(truth) or not isinstance(column, OrderedColumn):
-        return bits_of(truth)
-    bits = 0
-    for _, _, inside in halved_units(atom, column, *column.extent(cells[0]), has_one_truth):
-        bits |= bits_of(inside)
-    return bits
-
-
-def cell_bits(atom: Expression, columns: Sequence[Column]) -> Bits:
-    """The possible truths on every cell of the columns, those of other values and of nulls included."""
-    found = np.zeros([column.cells for column in columns], dtype=np.uint8)
-    for chosen in product(*([None, *special_cells(column)] for column in columns)):
-        pairs = list(zip(columns, chosen, strict=True))
-        free = [column for column, cell in pairs if cell is None]
-        others = {column.name: cell[1] for column, cell in pairs if cell is not None}
-        known = boxes(atom, free, has_one_truth, others) if others else truth_boxes(atom, (*free,))
-        for ranges, truth in known:
-            open_ranges = iter(ranges)
-            place = tuple(
-                slice(*next(open_ranges)) if cell is None else cell[0] for _, cell in pairs
-            )
-            found[place] = bits_of(truth)
-    return found
-
-
 def special_cells(column: Column) -> list[tuple[int, Reach]]:
     """The cells without declared values, and what a row there may hold."""
     found: list[tuple[int, Reach]] = []
@@ -236,20 +133,6 @@ def special_cells(column: Column) -> list[tuple[int, Reach]]:
     if column.null_cell is not None:
         found.append((column.null_cell, NULL))
     return found
-
-
-@lru_cache(maxsize=32)
-def truth_stretches(
-    atom: Expression, column: OrderedColumn
-) -> tuple[tuple[Unit, Unit, Reach], ...]:
-    """The stretches of a column's units on which an atom has one truth. Kept: sources ask again."""
-    found: list[tuple[Unit, Unit, Reach]] = []
-    for first, last, truth in stretches(atom, column, has_one_truth):
-        # Neighbours of one truth are one stretch: what is settled cell by cell would be cut at every cell.
-        if found and has_one_truth(truth) and bits_of(found[-1][2]) == bits_of(truth):
-            first, _, _ = found.pop()
-        found.append((first, last, truth))
-    return tuple(found)
 
 
 def stretches(
@@ -291,9 +174,10 @@ def halved_units(
     unit: Callable[[int], Unit] = double_at if is_double else int
     place: Callable[[Unit], int] = rank_of if is_double else int
     waiting = [(place(first), place(last))]
-    looks = 0
+    looks, steps_of_a_look = 0, _steps_of_a_look(expression)
     while waiting:
         low, high = waiting.pop()
+        spend(steps_of_a_look)
         found = reach_of(expression, {column.name: numbers(unit(low), unit(high))})
         looks += 1
         if low == high or is_settled(found) or looks > most:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadQuestion
 from discreet.questions.cells.functions import matches
-from discreet.questions.cells.halving import Bits, bits_of, reach_of_cells, reach_outside
+from discreet.questions.cells.halving import reach_outside
 from discreet.questions.cells.pieces import Pieces, literals_of
-from discreet.questions.cells.reach import NULL, Reach, one
+from discreet.questions.cells.reach import NULL, one
 from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.cells.truths import Bits, bits_of, value_bits
 from discreet.questions.conditions import Simple, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import CategoryColumn, Column
@@ -33,8 +35,7 @@ class NamedPieces(Pieces):
 
     def __init__(self, column: Column, atoms: Sequence[Expression]) -> None:
         self.column = column
-        self._found: dict[tuple[str, object], tuple[str, object]] = {}
-        named: list[str | float] = []
+        named: dict[str | float, None] = {}
         patterns: list[tuple[str, bool]] = []
         general: list[Expression] = []
         for atom in atoms:
@@ -47,15 +48,7 @@ class NamedPieces(Pieces):
                 if pattern not in patterns:
                     patterns.append(pattern)
                 continue
-            for literal in literals_of(asked):
-                found = column.codes_where("=", literal).inner
-                if found:
-                    self._found[_key(literal)] = ("cell", found[0][0])
-                    continue
-                text = category_text_of(literal)
-                self._found[_key(literal)] = ("undeclared", text)
-                if text is not None and text not in named:
-                    named.append(text)
+            named |= dict.fromkeys(_named(atom, column)[1])
         self._patterns = patterns
         other = column.other_cell
         if other is not None and len(patterns) > MOST_PATTERNS:
@@ -70,39 +63,41 @@ class NamedPieces(Pieces):
                 fit = tuple(matches(each, _shown(text), folds) for each, folds in patterns)
                 tail.append((text, fit, 0.0))
             tail += [(None, fit, float(not any(fit))) for fit in fits]
-        cell = list(range(column.value_cells)) + [other or 0] * len(tail)
-        weight = [1.0] * column.value_cells + [share for _, _, share in tail]
-        if column.null_cell is not None:
-            cell.append(column.null_cell)
-            weight.append(1.0)
-        places = [-1] * column.value_cells + list(range(len(tail)))
-        places += [-1] * (column.null_cell is not None)
-        self._tail, self._tail_place = tail, np.array(places, dtype=np.int64)
-        self._arrange(np.array(cell, dtype=np.int64), np.array(weight, dtype=np.float64))
+        values, beside = column.value_cells, len(tail)
+        nulls = [] if column.null_cell is None else [column.null_cell]
+        cell = np.concatenate([np.arange(values), np.full(beside, other or 0), nulls])
+        weight = np.concatenate(
+            [np.ones(values), [share for _, _, share in tail], [1.0] * len(nulls)]
+        )
+        places = np.full(len(cell), -1, dtype=np.int64)
+        places[values : values + beside] = np.arange(beside)
+        self._tail, self._tail_place = tail, places
+        self._arrange(cell.astype(np.int64), weight)
         for atom in general:
             self.double(atom, self._bits(atom))
 
     def _bits(self, atom: Expression) -> Bits:
         """The truths of an atom on each piece: of undeclared values, all that are possible."""
-        found: dict[tuple[int, int], int] = {}
-        for key in zip(self.cell.tolist(), self._tail_place.tolist(), strict=True):
-            if key not in found:
-                found[key] = bits_of(reach_of(atom, {self.column.name: self._reach(*key)}))
-        pairs = zip(self.cell.tolist(), self._tail_place.tolist(), strict=True)
-        return np.array([found[key] for key in pairs], dtype=np.uint8)
+        inside = self.in_domain
+        found = np.zeros(len(self.cell), dtype=np.uint8)
+        found[inside] = value_bits(atom, self.column)[self.cell[inside]]
+        beside = self._tail_place[~inside].tolist()
+        texts = [None if place < 0 else (self._tail[place][0],) for place in beside]
+        known = {text: self._bits_beside(atom, text) for text in dict.fromkeys(texts)}
+        found[~inside] = [known[text] for text in texts]
+        return found
 
-    def _reach(self, cell: int, tail: int) -> Reach:
-        if cell == self.column.null_cell:
-            return NULL
-        if tail < 0:
-            return reach_of_cells(self.column, cell, cell + 1)
-        text = self._tail[tail][0]
-        return reach_outside(self.column) if text is None else one(_shown(text))
+    def _bits_beside(self, atom: Expression, text: tuple[str | float | None] | None) -> int:
+        """The truths of an atom on a null, on a named undeclared value, or on any other."""
+        reach = NULL
+        if text is not None:
+            reach = reach_outside(self.column) if text[0] is None else one(_shown(text[0]))
+        return bits_of(reach_of(atom, {self.column.name: reach}))
 
     def _take(self, place: Integers) -> None:
         self._tail_place = self._tail_place[place]
 
-    def _true(self, asked: Simple) -> Bools:
+    def _true(self, asked: Simple, atom: Expression) -> Bools:
         inside = self._tail_place < 0
         tail = np.zeros(len(self._tail) + 1, dtype=np.bool_)
         if asked.sign in ("like", "ilike"):
@@ -112,13 +107,8 @@ class NamedPieces(Pieces):
             cells = np.array([matches(text, value, folds) for value in self.column.values])
             tail[:-1] = [fit[which] for _, fit, _ in self._tail]
         else:
-            named = {self._found[_key(literal)] for literal in literals_of(asked)}
-            chosen = [code for what, code in named if what == "cell" and isinstance(code, int)]
-            cells = np.zeros(self.column.value_cells, dtype=np.bool_)
-            cells[np.array(chosen, dtype=np.int64)] = True
-            tail[:-1] = [
-                text is not None and ("undeclared", text) in named for text, _, _ in self._tail
-            ]
+            cells, undeclared = _named(atom, self.column)
+            tail[:-1] = [text is not None and text in undeclared for text, _, _ in self._tail]
         known = np.zeros(self.column.cells, dtype=np.bool_)
         known[: self.column.value_cells] = cells
         found = np.where(inside, known[self.cell], tail[self._tail_place])
@@ -132,8 +122,22 @@ class NamedPieces(Pieces):
         return numbers, numbers.copy()
 
 
-def _key(literal: object) -> tuple[str, object]:
-    return type(literal).__name__, literal  # True, 1 and 1.0 are equal, and mean different texts
+@lru_cache(maxsize=64)
+def _named(atom: Expression, column: Column) -> tuple[Bools, tuple[str | float, ...]]:
+    """The value cells that the literals of a plain comparison name, and the undeclared values. Kept: lists may be long."""
+    asked = simple_of(atom)
+    assert asked is not None
+    cells = np.zeros(column.value_cells, dtype=np.bool_)
+    undeclared: dict[str | float, None] = {}
+    for literal in literals_of(asked):
+        found = column.codes_where("=", literal).inner
+        text = category_text_of(literal)
+        if found:
+            cells[found[0][0]] = True
+        elif text is not None:
+            undeclared[text] = None
+    cells.setflags(write=False)
+    return cells, tuple(undeclared)
 
 
 def _shown(text: str | float) -> str:

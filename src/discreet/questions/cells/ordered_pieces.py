@@ -7,15 +7,17 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
-from discreet.questions.cells.halving import Bits, bits_of, special_cells, truth_stretches
+from discreet.questions.cells.halving import special_cells
 from discreet.questions.cells.pieces import Number, Pieces, literals_of
 from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.cells.truths import Bits, bits_of, truth_stretches
 from discreet.questions.conditions import Simple, simple_of
-from discreet.questions.expressions import Expression
+from discreet.questions.expressions import Expression, Unit
 from discreet.schema import NumberColumn, OrderedColumn
 
 
@@ -26,6 +28,42 @@ class _Piece:
     high: Number
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stretched:
+    """The stretches on which an atom has one truth."""
+
+    starts: Sequence[Unit]
+    bits: Bits
+    """The truths on each stretch."""
+    codes: Integers
+    """The cell in which each stretch starts, and then the number of cells."""
+    inside: frozenset[Number]
+    """The starts inside a cell: those at its edge cut nothing."""
+
+    def of_cells(self) -> Bits:
+        """The truths on each cell that no start lies inside of."""
+        return np.repeat(self.bits, np.diff(self.codes))
+
+
+@lru_cache(maxsize=64)
+def _stretched(atom: Expression, column: OrderedColumn) -> _Stretched:
+    """Kept: the condition of a question stands beside each of its groups."""
+    found = truth_stretches(atom, column)
+    starts = [first for first, _, _ in found]
+    codes = [column.code_of_unit(first) for first in starts]
+    inside = {
+        first if isinstance(column, NumberColumn) else Fraction(first)
+        for first, code in zip(starts, codes, strict=True)
+        if column.extent(code)[0] != first
+    }
+    return _Stretched(
+        starts,
+        np.array([bits_of(truth) for _, _, truth in found], dtype=np.uint8),
+        np.array([*codes, column.value_cells], dtype=np.int64),
+        frozenset(inside),
+    )
+
+
 class OrderedPieces(Pieces):
     """Cells on a line, cut at the literals.
 
@@ -34,6 +72,8 @@ class OrderedPieces(Pieces):
     """
 
     region: Integers
+    _part: Integers
+    """Which of the parts of cells that are cut each piece is, or -1."""
     _low: Floats
     _high: Floats
 
@@ -47,13 +87,9 @@ class OrderedPieces(Pieces):
             if each is not None
             for literal in literals_of(each)
         }
-        general = {
-            atom: [(first, bits_of(truth)) for first, _, truth in truth_stretches(atom, column)]
-            for atom, each in asked.items()
-            if each is None
-        }
+        general = {atom: _stretched(atom, column) for atom, each in asked.items() if each is None}
         for found in general.values():
-            limits |= {Fraction(first) if self._whole else first for first, _ in found[1:]}
+            limits |= found.inside
         self.limits: list[Number] = sorted(limits)
         self._place = {limit: place for place, limit in enumerate(self.limits)}
         cells = column.value_cells
@@ -72,16 +108,12 @@ class OrderedPieces(Pieces):
         for atom, found in general.items():
             self.double(atom, self._bits(atom, found))
 
-    def _bits(self, atom: Expression, found: list[tuple[int | float, int]]) -> Bits:
-        """The truths of an atom on each piece, from the stretches on which it has one."""
-        starts = [first for first, _ in found[1:]]
-        truths = np.array([bits for _, bits in found], dtype=np.uint8)
-        # The stretch below the limit Lk (region 2k) starts at the one before it, or before all of them.
-        passed = [bisect_right(starts, limit) for limit in self.limits]
-        by_region = np.zeros(2 * len(self.limits) + 1, dtype=np.int64)
-        by_region[1::2] = passed
-        by_region[2::2] = passed
-        bits = truths[by_region[np.maximum(self.region, 0)]]
+    def _bits(self, atom: Expression, found: _Stretched) -> Bits:
+        """The truths of an atom on each piece: those of the cell, or of the stretch in it that holds the piece."""
+        bits = found.of_cells()[np.minimum(self.cell, self.column.value_cells - 1)]
+        if self._parts:
+            stretch = [bisect_right(found.starts, part.low) - 1 for part in self._parts]
+            bits = np.where(self._part < 0, bits, found.bits[stretch][self._part])
         for cell, reach in special_cells(self.column):
             here = self.cell == cell
             bits[here] = bits_of(reach_of(atom, {self.column.name: reach}))
@@ -89,6 +121,7 @@ class OrderedPieces(Pieces):
 
     def _take(self, place: Integers) -> None:
         self.region = self.region[place]
+        self._part = self._part[place]
         self._low, self._high = self._low[place], self._high[place]
 
     def _assemble(self, codes: Integers) -> None:
@@ -125,6 +158,9 @@ class OrderedPieces(Pieces):
             np.concatenate([weight, np.array(tail_weights, dtype=np.float64)]),
         )
         self._low, self._high = (np.full(len(self.cell), np.nan) for _ in range(2))
+        self._parts = [part for _, part in cut_places]
+        self._part = np.full(len(self.cell), -1, dtype=np.int64)
+        self._part[[place for place, _ in cut_places]] = np.arange(len(cut_places))
         for place, part in cut_places:
             self._low[place], self._high[place] = float(part.low), float(part.high)
 
@@ -182,7 +218,7 @@ class OrderedPieces(Pieces):
     def _after(self, limit: Number) -> Number:
         return math.floor(limit) + 1 if self._whole else math.nextafter(float(limit), math.inf)
 
-    def _true(self, asked: Simple) -> Bools:
+    def _true(self, asked: Simple, atom: Expression) -> Bools:
         if asked.sign == "in":
             points = [2 * self._place_of(literal) + 1 for literal in asked.literals]
             return np.isin(self.region, np.array(points, dtype=np.int64))

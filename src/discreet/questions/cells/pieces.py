@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import NotAnswerable
-from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, UNKNOWN, Bits
+from discreet.questions.cells.truths import FALSE, SINGLE, TRUE, UNKNOWN, Bits
 from discreet.questions.conditions import Simple, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import Column
@@ -65,6 +65,9 @@ class Pieces:
 
         Undeclared values are presumed not to satisfy it; elsewhere each truth gets an equal share.
         """
+        if np.isin(bits, SINGLE).all():
+            self.bits = {**self.bits, atom: bits}
+            return
         truths = np.stack([bits & truth for truth in SINGLE])
         copies = (truths > 0).sum(axis=0)
         if copies.sum() > MOST_PIECES:
@@ -110,14 +113,15 @@ class Pieces:
             return self.is_null if positive else ~self.is_null
         if asked.sign in ("is true", "is false"):
             equal = Simple(asked.column, "=", (asked.sign == "is true",))
-            found = self._true(equal) & ~self.is_null
+            found = self._true(equal, atom) & ~self.is_null
             return found if positive else ~found
         if asked.has_null and not positive:
             return np.zeros(len(self.cell), dtype=np.bool_)
-        found = self._true(asked)
+        found = self._true(asked, atom)
         return (found if positive else ~found) & ~self.is_null
 
-    def _true(self, asked: Simple) -> Bools:
+    def _true(self, asked: Simple, atom: Expression) -> Bools:
+        """Where a comparison holds, which `atom` is or stands for."""
         raise NotImplementedError
 
     def values(self) -> tuple[Floats, Floats]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 1_000_000
 """Characters of SQL that are read."""
+WRITTEN = "written"
+"""Where a function's node holds the name by which it was called."""
 LONGEST_NUMBER = 60
 SUMMED_KINDS = ("integer", "number", "boolean")
 
@@ -132,7 +134,7 @@ def _name_units(statement: Any) -> None:
 @cache
 def _dialect() -> Any:
     """Plain SQL, with names in backticks too, as in MySQL, BigQuery and Spark, and DuckDB's and Python's `//`."""
-    from sqlglot import Dialect, TokenType, parser, tokens
+    from sqlglot import Dialect, TokenType, exp, parser, tokens
 
     # What sqlglot says of spellings that it cannot write is no sentence of ours: keep it off the screen.
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -150,6 +152,14 @@ def _dialect() -> Any:
                 **parser.Parser.FUNCTIONS,
                 **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _difference),
             }
+
+            def _parse_function_call(self, *given: Any, **named: Any) -> Any:
+                """With the name as it was written: a refusal says string_agg, not group_concat."""
+                word = self._curr.text if self._curr else ""
+                node = super()._parse_function_call(*given, **named)
+                if isinstance(node, exp.Func) and word.isidentifier() and len(word) < 64:
+                    node.meta.setdefault(WRITTEN, word.lower())
+                return node
 
     return AnyQuotes()
 
@@ -421,7 +431,7 @@ def construct(node: Any) -> str:
         name = str(node.this).lower()
         return f"function {name}()" if name.isidentifier() and len(name) < 64 else "such function"
     if isinstance(node, exp.Func):
-        return f"function {node.sql_name().lower()}()"
+        return f"function {node.meta.get(WRITTEN, node.sql_name().lower())}()"
     return (
         "comparison of this kind" if isinstance(node, exp.Condition) else "construct of this kind"
     )

@@ -6,11 +6,24 @@ import math
 from typing import Any
 
 from discreet.errors import BadQuestion
+from discreet.questions.cells.halving import reach_of_cells
+from discreet.questions.cells.reach import Reach, one
+from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.conditions import anywhere
 from discreet.questions.dialects.statement import bare
-from discreet.questions.expressions import NUMERIC, TEMPORAL, Call, Constant, Expression
+from discreet.questions.expressions import (
+    LARGEST_INTEGER,
+    NUMERIC,
+    TEMPORAL,
+    Call,
+    Constant,
+    Expression,
+    columns_of,
+)
 from discreet.questions.literals import described, folded_constant
 from discreet.questions.reading.comparisons import ComparisonReader
 from discreet.questions.reading.moments import MomentReader
+from discreet.schema import CategoryColumn, OrderedColumn
 
 ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
 """By the parser's names of them."""
@@ -18,6 +31,14 @@ POWERS = range(1, 9)
 """Whole powers that are written out as products."""
 LONGEST_ROUNDING = 15
 """Digits after the point that `round` keeps, or before it."""
+
+
+def _quotient_of(left: Constant, right: Constant) -> Constant:
+    if not isinstance(left.value, int) or not isinstance(right.value, int) or right.value == 0:
+        return Constant(None, "null")
+    size = abs(left.value) // abs(right.value)
+    value = size if (left.value < 0) == (right.value < 0) else -size
+    return Constant(value if value <= LARGEST_INTEGER else None, "integer")
 
 
 class NumberReader(ComparisonReader, MomentReader):
@@ -83,11 +104,30 @@ class NumberReader(ComparisonReader, MomentReader):
                 raise BadQuestion(
                     f"// and DIV divide whole numbers, and {described(part)} is not one. Write floor(a / b)."
                 )
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            return _quotient_of(left, right)
+        self._check_exact(left)
         quotient = Call("/", (left, right), "number")
         below = self._compared("<", [quotient, Constant(0, "integer")])
         up, down = Call("ceil", (quotient,), "number"), Call("floor", (quotient,), "number")
         whole = folded_constant(Call("case", (below, up, down), "number"))
         return Call("cast", (whole,), "integer")
+
+    def _check_exact(self, dividend: Expression) -> None:
+        """Numbers are divided in doubles, which hold whole numbers up to 2^53."""
+        where, texts = anywhere(dividend), list[dict[str, Reach]]()
+        for column in map(self.schema.column, columns_of(dividend)):
+            if isinstance(column, OrderedColumn):
+                where[column.name] = reach_of_cells(column, 0, column.value_cells)
+            elif isinstance(column, CategoryColumn):
+                texts = [{column.name: one(value)} for value in column.values]
+        found = [reach_of(dividend, where | each) for each in texts or [{}]]
+        most = max(abs(end or 0) for each in found for end in (each.low, each.high))
+        if most >= 2**53:
+            raise BadQuestion(
+                f"// and DIV divide whole numbers below 2^53 = {2**53:,} exactly, and {described(dividend)} may be "
+                f"as large as {int(most):,}. Write floor(a / b), which rounds."
+            )
 
     def _digits(self, name: str, node: Any, depth: int) -> int | None:
         """How many digits after the point are kept; none are said in round(x)."""

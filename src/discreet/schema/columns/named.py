@@ -47,6 +47,9 @@ class CategoryColumn(Column):
                 codes.setdefault(number, code)
         object.__setattr__(self, "_codes", codes)
 
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.values)))  # of which there may be many
+
     def mistakes(self) -> list[str]:
         found: list[str] = []
         if self.other not in (True, False):

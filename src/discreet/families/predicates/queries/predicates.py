@@ -20,9 +20,9 @@ from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadInput, BadQuestion
 from discreet.families.shared.queries.matrices import MOST_EXACT
 from discreet.questions.cells.cutting import pieces_of
-from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, cell_bits
 from discreet.questions.cells.ordered_pieces import extents
 from discreet.questions.cells.pieces import Pieces
+from discreet.questions.cells.truths import FALSE, SINGLE, TRUE, cell_bits
 from discreet.questions.conditions import (
     Leaf,
     Normal,

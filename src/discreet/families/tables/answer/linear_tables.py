@@ -36,6 +36,7 @@ from discreet.families.tables.estimate.consistent import Coefficients, Consisten
 from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw
+from discreet.questions.work import OF_A_TERM, OF_A_WIDTH, OF_SEVERAL_LAWS, spend
 
 
 def summed(numbers: npt.NDArray[np.generic], mask: Bools, axes: tuple[int, ...]) -> Floats:
@@ -235,6 +236,8 @@ class CombinedTable(WeightedTable):
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         terms = self.terms(weights)
+        several = OF_SEVERAL_LAWS if len(self.noise) > 1 else 0
+        spend(OF_A_WIDTH + several + OF_A_TERM * len(terms))
         return half_width(terms, confidence), math.sqrt(variance_of(terms))
 
     def deviation(self, weights: Floats) -> float:
@@ -304,6 +307,7 @@ class LinearTable(WeightedTable):
                 width, std = self._of_cells(np.array([asked[0]]), confidence)
                 self._reached[asked] = float(width[0]), float(std[0])
             return self._reached[asked]
+        spend(OF_A_WIDTH * 3 + 5 * weights.size)
         rows = self._coefficients(weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
 

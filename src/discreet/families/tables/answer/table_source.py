@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.answering.readings import Reading
 from discreet.answering.regions.region import CellRegions, RangeRegions, Region
 from discreet.answering.regions.selecting import Selection, select
 from discreet.answering.source import Found, Source
-from discreet.arrays import Bools, Floats
+from discreet.arrays import Bools
 from discreet.artifacts.answers import SharedDraws, taken_draws
 from discreet.errors import NotAnswerable
 from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
@@ -234,15 +235,16 @@ class TableSource(Source):
         )
         found = replace(found, readings=self._readings(region, selection))
         if found.is_exact is True and impossible is None:
-            weights = selection.outer().astype(np.float64)
-            found = replace(found, draws=self._draws(selection, weights, region.groups))
+            found = replace(found, draws=partial(self._draws, region))
         return found
 
-    def _draws(
-        self, selection: Selection, weights: Floats, groups: tuple[str, ...]
-    ) -> Callable[[], SharedDraws | None]:
-        axes = tuple(sorted(group_axes(selection, groups)))
-        return lambda: cell_draws(self._library, selection, weights, axes)
+    def _draws(self, region: Region) -> SharedDraws | None:
+        """The cells are selected anew: thousands of groups would keep a selection each."""
+        selection = select(
+            region.condition, self._schema, keep=region.groups, not_null=region.column
+        )
+        axes = tuple(sorted(group_axes(selection, region.groups)))
+        return cell_draws(self._library, selection, selection.outer().astype(np.float64), axes)
 
     def _readings(self, region: Region, selection: Selection) -> tuple[Reading, ...]:
         """The count as it was measured, unless a model or a declaration has a say."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
-from discreet.questions.cells.reach import NULL, Operation, Reach, truth_of
+from discreet.questions.cells.reach import NULL, Number, Operation, Reach, one, truth_of
 from discreet.questions.cells.reaching.units import alike
-from discreet.questions.expressions import COMPARED, MIRRORED, Call
+from discreet.questions.expressions import COMPARED, MIRRORED, Call, Constant, Type
 
 
 def compared(node: Call, parts: list[Reach]) -> Reach:
@@ -36,7 +39,7 @@ def _compared_texts(name: str, left: Reach, right: Reach) -> Reach:
         if differ and name in ("=", "!="):
             return truth_of(name == "!=", name == "=")
         return truth_of(True, True)
-    found = {_HOLDS[name](one, other) for one, other in product(left.options, right.options)}
+    found = {_HOLDS[name](*pair) for pair in product(left.options, right.options)}
     return truth_of(True in found, False in found)
 
 
@@ -69,6 +72,52 @@ def _listed(node: Call, parts: list[Reach]) -> Reach:
     if surely:
         return truth_of(True, False, null=value.null)
     return truth_of(true, not listed_null, null=null)
+
+
+class Literals(NamedTuple):
+    """The literals of a list, in the units in which they are compared."""
+
+    values: frozenset[str | bool]
+    numbers: tuple[tuple[Type, tuple[Number, ...]], ...]
+    """Those of each type, in their order."""
+    has_null: bool
+
+
+@lru_cache(maxsize=256)
+def literals_of(node: Call) -> Literals | None:
+    """What an IN compares with, if that is literals alone. Kept: it is looked at on every cell."""
+    known = [part for part in node.arguments[1:] if isinstance(part, Constant)]
+    if len(known) < len(node.arguments) - 1:
+        return None
+    by_type: dict[Type, set[Number]] = {}
+    for part in known:
+        _, unit = alike(node.arguments[0].type, part.type, NULL, one(part.value))
+        if unit.low is not None:
+            by_type.setdefault(part.type, set()).add(unit.low)
+    return Literals(
+        frozenset(part.value for part in known if isinstance(part.value, (str, bool))),
+        tuple((type_, tuple(sorted(units))) for type_, units in by_type.items()),
+        any(part.value is None for part in known),
+    )
+
+
+def among(node: Call, value: Reach, literals: Literals) -> Reach:
+    """`value IN (...)`, as an OR of equalities says it too."""
+    if not value.has_value:
+        return NULL
+    true = not literals.values.isdisjoint(value.options)
+    surely = true and len(value.options) == 1
+    if value.any_text:
+        true, surely = not literals.values <= value.but, False
+    for type_, units in literals.numbers if value.low is not None else ():
+        own, _ = alike(node.arguments[0].type, type_, value, NULL)
+        assert own.low is not None and own.high is not None
+        place = bisect_left(units, own.low)
+        if place < len(units) and units[place] <= own.high:
+            true, surely = True, surely or own.low == own.high
+    if surely:
+        return truth_of(True, False, null=value.null)
+    return truth_of(true, not literals.has_null, null=value.null or literals.has_null)
 
 
 def _distinct(node: Call, parts: list[Reach]) -> Reach:

@@ -9,6 +9,8 @@ means for one row (see `expressions`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from discreet.questions.cells.reach import NULL, Operation, Reach, Scalar, joined, one
 from discreet.questions.cells.reaching import arithmetic, calendar, casts, choices, comparisons
@@ -30,6 +32,8 @@ def reach_of(node: Expression, where: Mapping[str, Reach]) -> Reach:
         return where[node.column]
     if node.name == "case":
         return _case(node, where)
+    if node.name == "in" and (literals := comparisons.literals_of(node)) is not None:
+        return comparisons.among(node, reach_of(node.arguments[0], where), literals)
     return reach_from(node, [reach_of(argument, where) for argument in node.arguments])
 
 
@@ -46,8 +50,44 @@ def reach_from(node: Call, parts: list[Reach]) -> Reach:
     return found if found.null or not null else found._replace(null=True)
 
 
+class _Table(NamedTuple):
+    """A CASE that looks the texts of a column up."""
+
+    column: str
+    results: dict[str | bool, Reach]
+    otherwise: Reach
+
+
+@lru_cache(maxsize=64)
+def _looked_up(node: Call) -> _Table | None:
+    """What functions of texts become, on as many cases as their column declares values. Kept, as lists are."""
+    *pairs, otherwise = node.arguments
+    conditions, values = pairs[::2], pairs[1::2]
+    columns = {each.arguments[0] for each in conditions if isinstance(each, Call)}
+    column = columns.pop() if len(columns) == 1 else None
+    if not isinstance(column, ColumnValue) or column.type != "text":
+        return None
+    results: dict[str | bool, Reach] = {}
+    for condition, value in zip(conditions, values, strict=True):
+        if not isinstance(condition, Call) or condition.name != "in":
+            return None
+        literals = comparisons.literals_of(condition)
+        if literals is None or not isinstance(value, Constant):
+            return None
+        made = fitted(one(value.value), value.type, node.type)
+        for text in literals.values:
+            results.setdefault(text, made)
+    if not isinstance(otherwise, Constant):
+        return None
+    return _Table(column.column, results, fitted(one(otherwise.value), otherwise.type, node.type))
+
+
 def _case(node: Call, where: Mapping[str, Reach]) -> Reach:
     found: list[Reach] = []
+    if (table := _looked_up(node)) is not None and not where[table.column].any_text:
+        own = where[table.column]
+        found = [table.results.get(text, table.otherwise) for text in own.options]
+        return joined([*found, table.otherwise] if own.null else found)
     pairs = node.arguments[:-1]
     for condition, value in zip(pairs[::2], pairs[1::2], strict=True):
         truth = reach_of(condition, where)

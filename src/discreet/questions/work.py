@@ -1,0 +1,51 @@
+"""How much work a question may make, before it is refused: anybody may ask a public service.
+
+Work is counted in steps, and not in seconds, so that the same question is refused everywhere. A step is about a
+microsecond. What was found for an earlier question, and is kept, costs nothing again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from discreet.errors import BadQuestion
+
+MOST_STEPS = 10_000_000
+"""Steps that one question may take."""
+OF_A_LOOK, OF_AN_OPERATION = 10, 2
+"""To look at a box of cells, and for each operation there."""
+OF_A_REGION, OF_A_SELECTION = 100, 500
+"""To read a region off a source, and to select cells."""
+OF_A_WIDTH, OF_SEVERAL_LAWS, OF_A_TERM = 1_500, 8_000, 60
+"""For a quantile of noise, where several laws are in it, and for each term of it."""
+
+_left: ContextVar[list[int] | None] = ContextVar("steps left", default=None)
+
+
+class TooMuchWork(BadQuestion):
+    """The question would take too long."""
+
+
+@contextmanager
+def bounded_work(questions: int = 1) -> Iterator[None]:
+    """What is done inside is refused once it has taken more steps than so many questions may."""
+    token = _left.set([MOST_STEPS * questions])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def spend(steps: int) -> None:
+    """Note some steps before they are taken."""
+    left = _left.get()
+    if left is None:
+        return
+    left[0] -= steps
+    if left[0] < 0:
+        raise TooMuchWork(
+            f"The question takes more than {MOST_STEPS:,} steps of work. Ask for fewer groups, conditions or aggregates "
+            "at once."
+        )
