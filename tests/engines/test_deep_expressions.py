@@ -26,9 +26,9 @@ from discreet.engines.sql.expressions import Compiler
 from discreet.errors import BadQuestion
 from discreet.privacy.budget import Budget
 from discreet.questions.expressions import Call, Expression
+from discreet.questions.limits.written_size import copies
 from discreet.questions.reading.expressions import ExpressionReader
 from discreet.questions.reading.walk import DEEPEST
-from discreet.questions.written_size import copies
 from discreet.releases import release
 from tests.every_kind import EVERY_KIND
 

@@ -10,8 +10,8 @@ import pytest
 from discreet.answering import ReleaseReader
 from discreet.errors import BadQuestion
 from discreet.privacy.laws.laplace import DiscreteLaplaceLaw
-from discreet.questions import work
-from discreet.questions.work import TooMuchWork, bounded_work, spend
+from discreet.questions.limits import work
+from discreet.questions.limits.work import TooMuchWork, bounded_work, spend
 from discreet.schema import IntegerColumn, Schema
 from tests.releases_by_hand import release_of_tables
 

@@ -32,8 +32,8 @@ from discreet.postprocessing.results import worked
 from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.questions.dialects.sql import ReleaseDialect
+from discreet.questions.limits.work import bounded_work
 from discreet.questions.question import Aggregate, Question
-from discreet.questions.work import bounded_work
 from discreet.schema import Schema
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from discreet.answering.estimates import Estimates, joined
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions, Region
 from discreet.errors import BadQuestion, DiscreetError, NotAnswerable
-from discreet.questions.work import OF_A_REGION, TooMuchWork, spend
+from discreet.questions.limits.work import OF_A_REGION, TooMuchWork, spend
 
 MOST_ONE_BY_ONE = 100_000
 """Ranges that a source without a faster way reads one after the other."""

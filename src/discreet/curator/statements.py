@@ -25,8 +25,8 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.exact import confidence_level
 from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.keys import key_size
+from discreet.questions.limits.work import bounded_work
 from discreet.questions.notes import undeclared_values
-from discreet.questions.work import bounded_work
 from discreet.schema import Schema
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ STATEMENTS = (
     Mutant(
         name="what-is-written-out-again-and-again-is-counted-once",
         trap=37,
-        file="src/discreet/questions/written_size.py",
+        file="src/discreet/questions/limits/written_size.py",
         old="_OF_A_TEXT, _OF_A_DATE = 32, 14\n",
         new="_OF_A_TEXT, _OF_A_DATE = 1, 1\n",
         tests=(

@@ -26,7 +26,7 @@ from discreet.questions.cells.truths import FALSE, SINGLE, TRUE, Bits, cell_bits
 from discreet.questions.conditions import Leaf, Node, Normal, both, normal_form, null_test, opposite
 from discreet.questions.conditions import atoms as atoms_of
 from discreet.questions.expressions import Expression, columns_of
-from discreet.questions.work import OF_A_SELECTION, spend
+from discreet.questions.limits.work import OF_A_SELECTION, spend
 from discreet.schema import Column, Schema, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 

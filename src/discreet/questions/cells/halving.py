@@ -15,7 +15,7 @@ from discreet.questions.cells.periods import steps_of
 from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, texts
 from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.expressions import Call, Expression, Unit
-from discreet.questions.work import OF_A_LOOK, OF_AN_OPERATION, spend
+from discreet.questions.limits.work import OF_A_LOOK, OF_AN_OPERATION, spend
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.column import Range
 from discreet.schema.columns.numeric import double_at, rank_of

@@ -21,8 +21,8 @@ from discreet.questions.expressions import (
     Expression,
     Type,
 )
+from discreet.questions.limits.written_size import MOST_LEVELS, MOST_WRITTEN, written_size
 from discreet.questions.literals import described, double, folded_constant
-from discreet.questions.written_size import MOST_LEVELS, MOST_WRITTEN, written_size
 from discreet.schema import Schema
 
 Reader = Callable[[Any, int], Expression]

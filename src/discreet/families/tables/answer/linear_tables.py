@@ -36,7 +36,7 @@ from discreet.families.tables.estimate.consistent import Coefficients, Consisten
 from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw
-from discreet.questions.work import OF_A_TERM, OF_A_WIDTH, OF_SEVERAL_LAWS, spend
+from discreet.questions.limits.work import OF_A_TERM, OF_A_WIDTH, OF_SEVERAL_LAWS, spend
 
 
 def summed(numbers: npt.NDArray[np.generic], mask: Bools, axes: tuple[int, ...]) -> Floats:
