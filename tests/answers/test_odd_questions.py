@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from datetime import date
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.errors import BadQuestion, NotAnswerable
+from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
 from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget
@@ -262,3 +264,46 @@ def test_a_quantile_that_takes_too_long_is_not_said_to_lack_a_table(
     monkeypatch.setattr("discreet.families.tables.answer.table_quantiles.MOST_WORK", 1)
     with pytest.raises(NotAnswerable, match="which takes too long"):
         reader.ask("SELECT median(kids) FROM people WHERE sex = 'F'")
+
+
+AGES = """
+dataset = "t"
+[columns.age]
+kind = "integer"
+range = [0, 39]
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+"""
+
+
+@pytest.mark.parametrize(
+    "workload", [["marginals(age, sex)"], ["marginals(age, sex)", "histogram(age)"]]
+)
+def test_a_quantile_is_the_same_if_the_noise_of_every_cell_is_looked_at(
+    workload: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Chebyshev's bound decides whether a cell is possible, the half-width of its noise is not computed."""
+    public = random.Random(5)
+    ages = [min(max(round(public.gauss(18, 7)), 0), 39) for _ in range(600)]
+    rows = pandas.DataFrame({"age": ages, "sex": [public.choice("fm") for _ in ages]})
+    schema, ledger = Schema.loads(AGES), tmp_path / "l.db"
+    made = release(rows, schema, budget=Budget(epsilon=2), workload=workload, ledger=ledger)
+    questions = [
+        f"SELECT {by}quantile(age, {level}) FROM t {where} {f'GROUP BY {by[:-2]}' if by else ''}"
+        for level in ("0.1", "0.5", "0.97")
+        for by in ("", "sex, ")
+        for where in ("", "WHERE age > 7", "WHERE sex = 'm'")
+    ]
+    looked: list[int] = []
+    widths = WeightedTable.widths
+    monkeypatch.setattr(
+        WeightedTable, "widths", lambda *asked: (looked.append(1), widths(*asked))[1]
+    )
+    short = [made.ask(each).to_dict() for each in questions]
+    few = len(looked)
+    for kind in (WeightedTable, CombinedTable):
+        monkeypatch.setattr(kind, "deviations", lambda *_: math.inf)
+    looked.clear()
+    assert [made.ask(each).to_dict() for each in questions] == short
+    assert few < 0.7 * len(looked)

@@ -18,7 +18,7 @@ OF_A_LOOK, OF_AN_OPERATION = 10, 2
 """To look at a box of cells, and for each operation there."""
 OF_A_REGION, OF_A_SELECTION = 100, 500
 """To read a region off a source, and to select cells."""
-OF_A_WIDTH, OF_SEVERAL_LAWS, OF_A_TERM = 1_500, 8_000, 60
+OF_A_WIDTH, OF_SEVERAL_LAWS, OF_A_TERM = 1_500, 8_000, 15
 """For a quantile of noise, where several laws are in it, and for each term of it."""
 
 _left: ContextVar[list[int] | None] = ContextVar("steps left", default=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -133,7 +133,7 @@ class WeightedTable(ABC):
 
     def deviations(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
         """The standard deviations of weighted sums, one a group."""
-        return self.widths(weights, group_axes, 0.95)[1]
+        return self._by_group(weights, group_axes, lambda one: (0.0, self.deviation(one)))[1]
 
     def model_level(self, confidence: Exactable) -> Exactable:
         """What is left of the confidence for the table itself, after the ceilings."""
@@ -159,6 +159,15 @@ class WeightedTable(ABC):
         self, weights: npt.NDArray[np.generic], group_axes: tuple[int, ...], confidence: Exactable
     ) -> tuple[Floats, Floats]:
         """Half-widths and standard deviations, one a group: a combination of cells of the group axes."""
+        return self._by_group(weights, group_axes, lambda one: self.reach(one, confidence))
+
+    def _by_group(
+        self,
+        weights: npt.NDArray[np.generic],
+        group_axes: tuple[int, ...],
+        numbers: Callable[[Floats], tuple[float, float]],
+    ) -> tuple[Floats, Floats]:
+        """Two numbers for the weights of each group; found once for weights that have the same noise."""
         shape = self.counts.shape
         varies = [axis for axis in group_axes if weights.shape[axis] > 1]
         kept = [1 if a in group_axes and a not in varies else n for a, n in enumerate(shape)]
@@ -171,22 +180,19 @@ class WeightedTable(ABC):
         for place, row in enumerate(flat):
             key = self.pattern(row).tobytes()
             if key not in known:
-                known[key] = (0.0, 0.0)
-                if row.any():
-                    known[key] = self._reach_of_group(row.reshape(inside), group_axes, confidence)
+                asked = self._asked(row.reshape(inside), group_axes)
+                known[key] = numbers(asked) if row.any() else (0.0, 0.0)
             found[:, place] = known[key]
         sizes = [shape[axis] for axis in group_axes]
-        width, std = (np.broadcast_to(each.reshape(groups), sizes) for each in found)
-        return width, std
+        one, other = (np.broadcast_to(each.reshape(groups), sizes) for each in found)
+        return one, other
 
-    def _reach_of_group(
-        self, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
-    ) -> tuple[float, float]:
-        """`reach` of weights on the cells of one group; all groups are alike."""
+    def _asked(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
+        """Weights on the cells of one group, as weights on all cells; to the noise all groups are alike."""
         question = np.zeros(self.counts.shape)
         first = np.moveaxis(question, group_axes, range(len(group_axes)))
         first[(0,) * len(group_axes)] = weights
-        return self.reach(question, confidence)
+        return question
 
     def pattern(self, row: Floats) -> Floats:
         """What rows of weights have in common that have the same noise."""
@@ -273,10 +279,8 @@ class CombinedTable(WeightedTable):
         squares = np.sum(np.broadcast_to(weights**2, self.counts.shape), axis=axes)
         return np.asarray(np.sqrt(self.cell_variance * squares))
 
-    def _reach_of_group(
-        self, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
-    ) -> tuple[float, float]:
-        return self.reach(weights, confidence)
+    def _asked(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
+        return weights  # the noise does not depend on where they stand
 
     def pattern(self, row: Floats) -> Floats:
         return np.sort(np.abs(row))  # which cell has which weight is all the same
@@ -307,8 +311,9 @@ class LinearTable(WeightedTable):
                 width, std = self._of_cells(np.array([asked[0]]), confidence)
                 self._reached[asked] = float(width[0]), float(std[0])
             return self._reached[asked]
-        spend(OF_A_WIDTH * 3 + 5 * weights.size)
         rows = self._coefficients(weights)
+        terms = sum(len(np.unique(row)) for _, row, _ in rows)
+        spend(2 * OF_A_WIDTH + weights.size // 20 + 2 * OF_A_TERM * terms)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
 
     @property
