@@ -8,6 +8,7 @@ import statistics
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -297,9 +298,12 @@ def test_a_quantile_is_the_same_if_the_noise_of_every_cell_is_looked_at(
     ]
     looked: list[int] = []
     widths = WeightedTable.widths
-    monkeypatch.setattr(
-        WeightedTable, "widths", lambda *asked: (looked.append(1), widths(*asked))[1]
-    )
+
+    def counted(*asked: Any) -> Any:
+        looked.append(1)
+        return widths(*asked)
+
+    monkeypatch.setattr(WeightedTable, "widths", counted)
     short = [made.ask(each).to_dict() for each in questions]
     few = len(looked)
     for kind in (WeightedTable, CombinedTable):
