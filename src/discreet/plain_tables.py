@@ -143,13 +143,20 @@ def check_ending(path: Path) -> None:
 
 
 def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """A CSV, Parquet or Arrow file, by its ending; whole or not at all."""
+    """A CSV, Parquet or Arrow file, by its ending; whole or not at all.
+
+    A file that is replaced keeps its permissions, for the rows may be real ones; a link stays a link.
+    """
     check_ending(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
+    place = path.resolve()
+    partial = place.with_name(f".{place.name}.{os.getpid()}.part{place.suffix}")
     try:
+        if place.exists():
+            partial.touch(mode=0o600)
+            partial.chmod(place.stat().st_mode & 0o777)
         _write(partial, columns)
-        partial.replace(path)
+        partial.replace(place)
     except OSError as error:  # of the file beside it, whose name nobody typed
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:

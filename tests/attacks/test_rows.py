@@ -79,6 +79,18 @@ def test_plain_tables_are_the_same_in_every_format(ending, tmp_path: Path):
     assert read_columns(tmp_path / f"t.{ending}") == columns
 
 
+def test_a_table_that_is_written_again_keeps_its_permissions_and_its_link(tmp_path: Path):
+    """The rows may be real ones."""
+    place, link_ = tmp_path / "rows.csv", tmp_path / "link.csv"
+    write_columns(place, {"a": ["1"]})
+    place.chmod(0o600)
+    link_.symlink_to(place)
+    write_columns(link_, {"a": ["2"]})
+    assert link_.is_symlink() and read_columns(place) == {"a": ["2"]}
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.csv", "rows.csv"]
+
+
 def test_a_file_without_names_takes_those_given(tmp_path: Path):
     (tmp_path / "t.data").write_text("39, State-gov\n50, Private\n")
     found = read_columns(tmp_path / "t.data", header=["age", "work"])

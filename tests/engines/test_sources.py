@@ -135,17 +135,20 @@ def test_partitioned_directories_have_the_columns_of_their_paths(tmp_path: Path)
 
 def test_a_folders_name_takes_the_place_of_no_column(tmp_path: Path) -> None:
     """Else all rows in a folder `who=a-m` would be one person's."""
-    inside = tmp_path / "WHO=a-m"
+    inside, backwards = tmp_path / "WHO=a-m", tmp_path / "x\\who=3"  # DuckDB takes both strokes
     inside.mkdir()
+    backwards.mkdir()
     people = pa.table({"who": ["ann", "bob", "cy"], "a": [1, 2, 3]})
-    pq.write_table(people, inside / "part.parquet")
+    for folder in (inside, backwards):
+        pq.write_table(people, folder / "part.parquet")
     by_person = Schema(
         dataset="t", columns=(IntegerColumn("a", 0, 9),), unit=PrivacyUnit("who", max_rows=1)
     )
     view = View(sql="SELECT p.who, p.a FROM p", tables=(("p", "part.parquet"),), identifier="who")
     for source, schema in (
-        (tmp_path, by_person),
         (inside / "part.parquet", by_person),
+        (backwards / "part.parquet", by_person),
+        (inside, by_person),
         (inside, replace(by_person, view=view)),
     ):
         with open_engine(source, schema) as engine:

@@ -170,6 +170,23 @@ def test_texts_are_compared_byte_by_byte_whatever_the_collation(spark: Any, fram
         spark.sql("DROP TABLE blind")
 
 
+def test_a_folders_name_takes_the_place_of_no_column(spark: Any, tmp_path: Path) -> None:
+    """Else all rows in a folder `who=3` would be one person's. Folders of other names are columns."""
+    by_person = Schema(
+        dataset="t", columns=(IntegerColumn("a", 0, 9),), unit=PrivacyUnit("who", max_rows=1)
+    )
+    people = pa.table({"who": ["ann", "bob", "cy"], "a": [1, 2, 3]})
+    for root, folder in (("own", "WHO=3"), ("spelled", "%77ho=3"), ("other", "year=2020")):
+        (tmp_path / root / folder).mkdir(parents=True)
+        pq.write_table(people, tmp_path / root / folder / "part.parquet")
+        with open_engine(f"spark:{tmp_path / root}", by_person) as engine:
+            assert engine.row_count() == 3
+    of_folders = Schema(dataset="t", columns=(IntegerColumn("year", 2019, 2021),))
+    with open_engine(f"spark:{tmp_path / 'other'}", of_folders) as engine:
+        (counts,) = engine.marginals([("year",)])
+        assert counts.tolist()[:3] == [0, 3, 0]
+
+
 def test_a_category_of_many_values_is_joined_and_finds_each(spark: Any) -> None:
     values = tuple(f"v{n}" for n in range(300))
     schema = Schema(dataset="many", columns=(CategoryColumn("c", values),))

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, NotAnswerable
+from discreet.privacy.budget import Budget
 from discreet.privacy.laws.laplace import DiscreteLaplaceLaw
+from discreet.questions.cells import truths
+from discreet.questions.expressions import Call, ColumnValue, Constant
 from discreet.questions.limits import work
-from discreet.questions.limits.work import TooMuchWork, bounded_work, spend
+from discreet.questions.limits.work import TooMuchWork, bounded_work, spend, tried_work
+from discreet.releases import release
 from discreet.schema import IntegerColumn, Schema
+from tests.no_noise import without_noise
 from tests.releases_by_hand import release_of_tables
 
 SCHEMA = Schema(dataset="t", columns=(IntegerColumn("k", 0, 999, 1, nulls="exclude"),))
@@ -63,3 +70,65 @@ def test_the_steps_of_many_questions_are_those_of_each(monkeypatch: pytest.Monke
             spend(1)
     with bounded_work():
         spend(10)
+
+
+BIG = Schema(dataset="t", columns=(IntegerColumn("big", 0, 2**20 - 1, 1, nulls="exclude"),))
+CASES = " ".join(f"WHEN big < {i * 1000} THEN big*{i + 2}+{i}" for i in range(1, 28))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"CASE {CASES} ELSE big*2+1 END = {{}}",
+        " OR ".join(f"abs(big-{i}) * 2 + 1 = {{}}" for i in range(7)),
+        "big*3+5 = {}",
+    ],
+)
+def test_what_was_asked_before_refuses_no_question(asked: str, tmp_path: Path) -> None:
+    """All values of an expression are looked up once it was asked for often; where these are too many, they never are."""
+    rows = pandas.DataFrame({"big": list(range(0, 2**20, 2**14))})
+    with without_noise():
+        made = release(
+            rows, BIG, budget=Budget(epsilon=1), workload=["intervals(big)"], ledger=tmp_path / "l"
+        )
+    texts = [asked.replace("{}", str(value)) for value in [200_001, *range(17, 57, 2), 200_001]]
+    found = [made.ask(f"SELECT count(*) FROM t WHERE {text}").only for text in texts]
+    assert found[0] == found[-1]
+
+
+def test_work_that_was_tried_in_vain_costs_a_question_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "MOST_STEPS", 100)
+    with bounded_work():
+        with pytest.raises(TooMuchWork), tried_work():
+            spend(26)
+        with tried_work():
+            spend(25)
+        spend(75)
+        with pytest.raises(TooMuchWork), tried_work():
+            spend(1)
+        with pytest.raises(TooMuchWork):
+            spend(1)
+
+
+def test_a_refusal_is_kept_for_the_next_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition that divides too many cells is not walked through again for each group."""
+    walked = []
+
+    def refused(*_: object) -> Any:
+        walked.append(1)
+        raise NotAnswerable("too many ranges")
+
+    monkeypatch.setattr(truths, "boxes", refused)
+    atom = Call(">", (ColumnValue("big", "integer"), Constant(-77, "integer")), "boolean")
+    for _ in range(3):
+        with pytest.raises(NotAnswerable, match="too many ranges"):
+            truths.truth_boxes(atom, BIG.columns)
+    assert len(walked) == 1
+    truths._truth_boxes.cache_clear()
+
+
+def test_questions_may_come_one_after_the_other(reader: Any) -> None:
+    found = reader.ask_many(f"SELECT count(*) FROM t WHERE k < {most}" for most in (3, 9))
+    assert len(found) == 2

@@ -106,6 +106,7 @@ class Reader:
         additive: bool = False,
     ) -> list[Answers]:
         """The answers to many questions, each as if it were asked alone."""
+        questions = list(questions)
         for each in questions:
             if not isinstance(each, str | Question):
                 raise BadQuestion(f"A question is a text in SQL, not {type(each).__name__}.")

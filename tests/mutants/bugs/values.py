@@ -232,6 +232,14 @@ VALUES = (
         tests=("tests/engines/test_sources.py::test_a_folders_name_takes_the_place_of_no_column",),
     ),
     Mutant(
+        name="all-people-in-a-folder-are-one-person-to-spark",
+        trap=3,
+        file="src/discreet/engines/spark/frames.py",
+        old="    return bool(folders & {folded(column) for column in own.columns})\n",
+        new="    return False\n",
+        tests=("tests/engines/test_spark.py::test_a_folders_name_takes_the_place_of_no_column",),
+    ),
+    Mutant(
         name="moments-of-one-day-are-one-person",
         trap=3,
         file=ARROW,

@@ -104,14 +104,14 @@ class SyntheticTable:
 
     def write(self, path: str | Path) -> None:
         """As CSV, Parquet or Arrow, by the ending of the name; whole or not at all."""
-        place = Path(path)
+        place = Path(path).resolve()  # so that a link stays a link
         ending = place.suffix.lower()
         if ending not in WRITERS:
             raise BadInput(f"{place.name}: write to a file ending in {', '.join(WRITERS)}.")
         try:
             self._write_beside(place, ending)
         except OSError as error:  # of the file beside it, whose name nobody typed
-            raise OSError(error.errno, error.strerror, str(place)) from error
+            raise OSError(error.errno, error.strerror, str(path)) from error
 
     def _write_beside(self, place: Path, ending: str) -> None:
         handle, partial = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")

@@ -6,6 +6,7 @@ which a line is exactly one record (see `csv_parts`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -143,7 +144,8 @@ def csv_table(parts: CsvParts, files: Sequence[str]) -> Sql:
 
 def parquet_table(session: Session, files: Sequence[str]) -> Sql:
     options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
-    folders = {folded(p.split("=")[0]) for one in files for p in one.split("/")[:-1] if "=" in p}
+    parts = {p for one in files for p in re.split(r"[/\\]", one)[:-1]}
+    folders = {folded(part.split("=")[0]) for part in parts if "=" in part}
     if folders and folders & {folded(name) for _, name, _ in _top_level(session, files[:1])}:
         options["hive_partitioning"] = exp.false()  # else a folder `who=3` makes all people one
     if _can_replace_text(session):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import unquote
 
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
@@ -79,7 +80,10 @@ def _table(session: Session, name: str) -> Frame:
     try:
         if is_path(name):
             reader = spark.read.option("datetimeRebaseMode", "CORRECTED")
-            frame = reader.option("int96RebaseMode", "CORRECTED").parquet(name)
+            reader = reader.option("int96RebaseMode", "CORRECTED")
+            frame, own = reader.parquet(name), reader.option("recursiveFileLookup", True)
+            if _is_renamed_by_folders(frame, own.parquet(name)):
+                frame = own.parquet(name)
         else:
             frame = spark.table(name)
         frame.schema  # noqa: B018 (looks the table up)
@@ -93,6 +97,14 @@ def _table(session: Session, name: str) -> Frame:
         f"Spark cannot open {name!r} ({failed}). Nothing was read. Write spark:catalog.schema.table for a "
         "table, or spark: and the path of Parquet files."
     )
+
+
+def _is_renamed_by_folders(frame: Any, own: Any) -> bool:
+    """Whether Spark takes the name of a folder, as in `who=3`, for a column that the files hold: all people were one."""
+    parts = {part for file in frame.inputFiles() for part in file.split("/")[:-1] if "=" in part}
+    # A file is named as an address is, and Spark reads the names of folders as such too.
+    folders = {folded(unquote(unquote(part).split("=")[0])) for part in parts}
+    return bool(folders & {folded(column) for column in own.columns})
 
 
 def _checked(session: Session, frame: Any, name: str) -> Frame:

@@ -14,14 +14,15 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from discreet.errors import NotAnswerable
-from discreet.questions.cells.halving import MOST_LOOKS, boxes, stretches
+from discreet.questions.cells.halving import MOST_LOOKS, MOST_LOOKS_INSIDE, boxes, stretches
 from discreet.questions.cells.reach import Reach, Scalar, one, truth_of
 from discreet.questions.cells.reaching.expressions import reach_from
 from discreet.questions.expressions import Call, Constant, Expression, Unit
+from discreet.questions.limits.work import TooMuchWork, tried_work
 from discreet.schema import Column, OrderedColumn
 from discreet.schema.columns.column import Range
 
-FIRST_WALKED = 1
+FIRST_WALKED = 16
 """Values of an expression that are looked for one by one, before all of them are: most questions name few."""
 Where = tuple[tuple[str, Reach], ...]
 """Columns that stay in a cell of undeclared values or of nulls."""
@@ -58,6 +59,11 @@ def equal_stretches(
     if after < len(places):
         result.append((places[after][0], places[-1][1], FALSE))
     return result
+
+
+def most_inside(atom: Expression) -> int:
+    """Looks inside one cell: for an equality as many as where it is looked up, so that both ways give one answer."""
+    return MOST_LOOKS_INSIDE if _side(atom) is None else MOST_LOOKS
 
 
 def _side(atom: Expression) -> Expression | None:
@@ -114,8 +120,9 @@ class _Kept(Generic[Place]):
         self._asked += 1
         if self._asked > FIRST_WALKED and not self._is_known:
             try:
-                self._found = _Found(self._walk())
-            except NotAnswerable:
+                with tried_work():
+                    self._found = _Found(self._walk())
+            except (NotAnswerable, TooMuchWork):
                 self._found = None  # more values than can be looked at, of which few are asked for
             self._is_known = True
         return self._found

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.questions.cells.equalities import Ranges, Where, equal_boxes, equal_stretches
+from discreet.errors import NotAnswerable
+from discreet.questions.cells.equalities import (
+    Ranges,
+    Where,
+    equal_boxes,
+    equal_stretches,
+    most_inside,
+)
 from discreet.questions.cells.halving import boxes, halved_units, special_cells, stretches
 from discreet.questions.cells.reach import Reach
 from discreet.questions.expressions import Expression, Unit
@@ -37,16 +44,29 @@ def has_one_truth(truth: Reach) -> bool:
     return truth.null + len(truth.options) == 1
 
 
-@lru_cache(maxsize=32)
 def truth_boxes(
     atom: Expression, columns: tuple[Column, ...], others: Where = ()
 ) -> tuple[tuple[Ranges, Reach], ...]:
-    """The value cells of `columns` in boxes, each with one truth or a single cell. Kept: sources ask again.
+    """The value cells of `columns` in boxes, each with one truth or a single cell.
 
     Of an equality that is looked up, those where it does not hold are left out.
     """
-    found = equal_boxes(atom, columns, others)
-    return tuple(boxes(atom, columns, has_one_truth, dict(others)) if found is None else found)
+    found = _truth_boxes(atom, columns, others)
+    if isinstance(found, str):
+        raise NotAnswerable(found)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _truth_boxes(
+    atom: Expression, columns: tuple[Column, ...], others: Where
+) -> tuple[tuple[Ranges, Reach], ...] | str:
+    """Kept, for sources and groups ask again; a refusal too, as its text."""
+    try:
+        found = equal_boxes(atom, columns, others)
+        return tuple(boxes(atom, columns, has_one_truth, dict(others)) if found is None else found)
+    except NotAnswerable as refusal:
+        return str(refusal)
 
 
 def selections(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSelection]:
@@ -97,7 +117,8 @@ def _refined(atom: Expression, column: Column, cells: Range, truth: Reach) -> in
     if has_one_truth(truth) or not isinstance(column, OrderedColumn):
         return bits_of(truth)
     bits = 0
-    for _, _, inside in halved_units(atom, column, *column.extent(cells[0]), has_one_truth):
+    units, most = column.extent(cells[0]), most_inside(atom)
+    for _, _, inside in halved_units(atom, column, *units, has_one_truth, most):
         bits |= bits_of(inside)
     return bits
 
@@ -135,8 +156,10 @@ def truth_stretches(
 ) -> tuple[tuple[Unit, Unit, Reach], ...]:
     """The stretches of a column's units on which an atom has one truth. Kept: sources ask again."""
     found: list[tuple[Unit, Unit, Reach]] = []
-    known = equal_stretches(atom, column)
-    for first, last, truth in stretches(atom, column, has_one_truth) if known is None else known:
+    known: Iterable[tuple[Unit, Unit, Reach]] | None = equal_stretches(atom, column)
+    if known is None:
+        known = stretches(atom, column, has_one_truth, most_inside(atom))
+    for first, last, truth in known:
         # Neighbours of one truth are one stretch: what is settled cell by cell would be cut at every cell.
         if found and has_one_truth(truth) and bits_of(found[-1][2]) == bits_of(truth):
             first, _, _ = found.pop()

@@ -1,7 +1,8 @@
 """How much work a question may make, before it is refused: anybody may ask a public service.
 
-Work is counted in steps, and not in seconds, so that the same question is refused everywhere. A step is about a
-microsecond. What was found for an earlier question, and is kept, costs nothing again.
+Work is counted in steps, and not in seconds, so that a slow machine refuses what a fast one refuses. A step is about a
+microsecond, or less. What was found for an earlier question, and is kept, costs nothing again. Questions of a batch share
+the steps of all of them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,23 @@ def bounded_work(questions: int = 1) -> Iterator[None]:
     token = _left.set([MOST_STEPS * questions])
     try:
         yield
+    finally:
+        _left.reset(token)
+
+
+@contextmanager
+def tried_work() -> Iterator[None]:
+    """What is done inside may take a quarter of a question's steps, and is broken off beyond; it then costs the question nothing."""
+    left = _left.get()
+    if left is None:
+        yield
+        return
+    own = min(MOST_STEPS // 4, left[0])
+    tried = [own]
+    token = _left.set(tried)
+    try:
+        yield
+        left[0] -= own - tried[0]
     finally:
         _left.reset(token)
 

@@ -109,15 +109,11 @@ def validation_message(errors: Any) -> str:
         if each.get("type") == "json_invalid":
             return "The body is not valid JSON. Nothing was read or charged."
         parts = [str(part)[:40] for part in each.get("loc", ()) if part != "body"]
-        if parts and parts[-1].startswith(
-            "constrained-"
-        ):  # one of the types that a number may have
-            place, message = (
-                ".".join(parts[:-1]),
-                'a number such as 0.1, "0.1" or "1/10" is expected',
-            )
-        else:
-            place, message = ".".join(parts), each.get("msg", "not valid")
+        message = each.get("msg", "not valid")
+        if parts and (parts[-1] == "float" or parts[-1].startswith("constrained-")):
+            parts.pop()  # one of the types that a number may have
+            message = 'a number such as 0.1, "0.1" or "1/10" is expected'
+        place = ".".join(parts)
         said.setdefault(place or "the body", message)
     listed = "; ".join(f"{place}: {message}" for place, message in said.items())
     return f"The request is not understood. Nothing was read or charged. {listed}"
