@@ -263,8 +263,9 @@ def test_a_quantile_that_takes_too_long_is_not_said_to_lack_a_table(
     reader: ReleaseReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discreet.families.tables.answer.table_quantiles.MOST_WORK", 1)
-    with pytest.raises(NotAnswerable, match="which takes too long"):
-        reader.ask("SELECT median(kids) FROM people WHERE sex = 'F'")
+    for where in ("", "WHERE sex = 'F'"):
+        with pytest.raises(NotAnswerable, match="which takes too long"):
+            reader.ask(f"SELECT median(kids) FROM people {where}")
 
 
 AGES = """

@@ -202,7 +202,7 @@ def test_it_sees_a_tree_that_spends_too_much(tmp_path: Path) -> None:
 
 
 def test_it_sees_a_tree_whose_first_numbers_nobody_paid_for(tmp_path: Path) -> None:
-    """Of a path of several levels: first numbers as fine as all that is left, and levels that give epsilon back."""
+    """Two forgeries of a tree of several levels: first numbers with too little noise, and a level that gives epsilon back."""
     for title, members in of_every_kind().items():
         tree = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]
         if "adaptive-tree" in title and len(tree["levels"]) > 1:

@@ -100,7 +100,7 @@ def _table(session: Session, name: str) -> Frame:
 
 
 def _is_renamed_by_folders(frame: Any, own: Any) -> bool:
-    """Whether Spark takes the name of a folder, as in `who=3`, for a column that the files hold: all people were one."""
+    """Whether a folder, such as `who=3`, is named as a column that the files hold: Spark would give all their rows one value."""
     parts = {part for file in frame.inputFiles() for part in file.split("/")[:-1] if "=" in part}
     # A file is named as an address is, and Spark reads the names of folders as such too.
     folders = {folded(unquote(unquote(part).split("=")[0])) for part in parts}

@@ -328,10 +328,10 @@ class TreeSource(Source):
                 "quantiles."
             )
         others = sorted(region.names - {region.column})
+        columns = {region.column, *others}
+        if self._tables.has_linear(tuple(n for n in self._schema.names if n in columns)):
+            return None  # a table of these cells answers, or says why it does not
         if others:
-            columns = {region.column, *others}
-            if self._tables.has_linear(tuple(n for n in self._schema.names if n in columns)):
-                return None  # a table has it, and says itself why it does not tell
             grouped = GroupedQuantiles(region.column, by=others) if len(others) <= MOST_BY else None
             also = f" or {grouped.text}" if grouped else ""
             raise NotAnswerable(self._tables.refusal((region.column, *others), also=also))

@@ -18,7 +18,7 @@ from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Halved:
-    """The nodes of one depth that have halves. `single` ones have one in the domain, `child`, and so its count."""
+    """The nodes of one depth that have halves. Of a `single` node only one half, its `child`, lies in the domain; it has the node's count."""
 
     node: Integers
     left: Integers
@@ -95,7 +95,7 @@ class TreePasses:
         return np.sqrt(np.maximum((square[at] * x + linear[at]) * x + fixed[at], 0.0))
 
     def _parts(self, weights: Floats) -> Floats:
-        """Of each node, where its leaves have these weights."""
+        """The part of each node in the sum that gives its leaves these weights."""
         part = np.zeros(self._many)
         part[self._leaves] = weights
         for each in reversed(self._halved):

@@ -60,7 +60,7 @@ def quantile_of_cells(
     close = CLOSE * level.denominator * float(np.abs(table.counts).sum())
 
     def width_if_it_decides(weights: Floats, above: Floats) -> Floats | float:
-        """The half-width, where it may tell whether a sum that lies so far above 0 reaches 0; else 0 tells the same.
+        """The half-width of a sum that lies so far above 0; or 0, where it surely does not decide whether 0 is in reach.
 
         No half-width is more than Chebyshev's bound, and most cells of a column lie further from their quantile.
         """
