@@ -74,13 +74,32 @@ def test_choices_in_groups_are_made_on_a_charge_that_pays_for_all_of_them(tmp_pa
         ledger.declare("people", dc.Budget(epsilon=9))
         grant = vault.charge(dc.Budget(epsilon="14/10"), purpose="t", request="1")
         with pytest.raises(BudgetExceeded):
-            grant.choose_in_groups(two)
+            grant.tally_and_choose((), two)
         assert engine.seen == []
         grant = vault.charge(dc.Budget(epsilon="3/2"), purpose="t", request="2")
-        first, second = grant.choose_in_groups(two)
+        _, (first, second) = grant.tally_and_choose((), two)
         assert engine.seen == [[EntryState.CHARGED, EntryState.READING]]
         assert grant.left.amount == 0
         assert first.shape == (1, 2) and len(set(first[0])) == 2 and second.shape == (1, 1)
+
+
+def test_tallies_and_choices_are_read_together_and_each_is_paid(tmp_path: Path) -> None:
+    half = Exponential(epsilon=Fraction(1, 2))
+    tally = Tally(Cells("member"))
+    asked = [TallyRequest(tally, HALF)]
+    choices = [ChoiceRequest(CellScores(tally), half)]
+    with Ledger.open(tmp_path / "l.db") as ledger:
+        engine: Any = Three(ledger)
+        vault = Vault(engine, schema_of(), ledger)
+        ledger.declare("people", dc.Budget(epsilon=9))
+        grant = vault.charge(dc.Budget(epsilon="9/10"), purpose="t", request="1")
+        with pytest.raises(BudgetExceeded):
+            grant.tally_and_choose(asked, choices)
+        assert engine.seen == []
+        grant = vault.charge(dc.Budget(epsilon=1), purpose="t", request="2")
+        (noisy,), (chosen,) = grant.tally_and_choose(asked, choices)
+        assert len(engine.seen) == 1 and grant.left.amount == 0
+        assert noisy.values.shape == (3,) and chosen.shape == (1, 1)
 
 
 def test_a_question_is_in_the_ledger_when_the_engine_hears_of_it(

@@ -239,28 +239,52 @@ class Grant:
 
     def tally(self, requests: Sequence[TallyRequest]) -> tuple[TallyMeasurement, ...]:
         """Noisy tallies; those of one condition and grouping are read in one pass."""
+        return self.tally_and_choose(requests, ())[0]
+
+    def tally_and_choose(
+        self, requests: Sequence[TallyRequest], choices: Sequence[ChoiceRequest]
+    ) -> tuple[tuple[TallyMeasurement, ...], tuple[Counts, ...]]:
+        """Noisy tallies, and for each choice and group the candidates chosen, in order: one row a group.
+
+        A choice costs its mechanism's epsilon once for all groups (see `queries.group_choices`).
+        """
         schema = self._schema
         moves = [request.query.sensitivity(schema) for request in requests]
         laws = [
             request.mechanism.law(move, size=request.query.size(schema))
             for request, move in zip(requests, moves, strict=True)
         ]
+        units = [choice.mechanism.unit(choice.scores.sensitivity(schema)) for choice in choices]
         costs = [request.mechanism.cost() for request in requests]
+        costs += [choice.mechanism.cost() for choice in choices for _ in range(choice.times)]
         self._spend(costs)
         self._begin_reading()
-        exact = self._engine.tally([request.query for request in requests])
-        return tuple(
+        counted = [*(each.query for each in requests), *(each.scores.tally for each in choices)]
+        exact = self._engine.tally(counted)
+        numbers, scores = exact[: len(requests)], exact[len(requests) :]
+        tallied = tuple(
             TallyMeasurement(
                 query=request.query,
                 law=law,
                 sensitivity=move,
-                cost=cost,
-                values=self._noise.add(numbers, law, step=self._next_step("tally")),
+                cost=request.mechanism.cost(),
+                values=self._noise.add(own, law, step=self._next_step("tally")),
             )
-            for request, law, move, cost, numbers in zip(
-                requests, laws, moves, costs, exact, strict=True
-            )
+            for request, law, move, own in zip(requests, laws, moves, numbers, strict=True)
         )
+        scored = zip(choices, units, scores, strict=True)
+        return tallied, tuple(self._chosen(*each) for each in scored)
+
+    def _chosen(self, choice: ChoiceRequest, unit: Fraction, counts: Counts) -> Counts:
+        scores = choice.scores.evaluate(counts, self._schema)
+        chosen = np.zeros((len(scores), choice.times), dtype=np.int64)
+        for group, row in enumerate(scores):
+            left = np.arange(len(row))
+            for turn in range(choice.times):
+                place = self._noise.choose(row[left], unit, step=self._next_step("choose"))
+                chosen[group, turn] = left[place]
+                left = np.delete(left, place)
+        return chosen
 
     def choose(self, counts: WeightedCounts, mechanism: Exponential) -> Selection:
         """The best of weighted counts, by the exponential mechanism."""
@@ -274,32 +298,6 @@ class Grant:
         return Selection(
             chosen=chosen, candidates=candidates, sensitivity=sensitivity, cost=mechanism.cost()
         )
-
-    def choose_in_groups(self, requests: Sequence[ChoiceRequest]) -> tuple[Counts, ...]:
-        """For each request and group the candidates chosen, in order: one row a group.
-
-        A choice costs its mechanism's epsilon once for all groups (see `queries.group_choices`).
-        """
-        schema = self._schema
-        moves = [request.scores.sensitivity(schema) for request in requests]
-        self._spend(
-            [request.mechanism.cost() for request in requests for _ in range(request.times)]
-        )
-        self._begin_reading()
-        exact = self._engine.tally([request.scores.tally for request in requests])
-        found: list[Counts] = []
-        for request, move, counts in zip(requests, moves, exact, strict=True):
-            unit = request.mechanism.unit(move)
-            scores = request.scores.evaluate(counts, schema)
-            chosen = np.zeros((len(scores), request.times), dtype=np.int64)
-            for group, row in enumerate(scores):
-                left = np.arange(len(row))
-                for turn in range(request.times):
-                    place = self._noise.choose(row[left], unit, step=self._next_step("choose"))
-                    chosen[group, turn] = left[place]
-                    left = np.delete(left, place)
-            found.append(chosen)
-        return tuple(found)
 
     def find_keys(
         self, columns: Sequence[str], condition: Expression, mechanism: PartitionSelection

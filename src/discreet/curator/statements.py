@@ -201,7 +201,8 @@ def measure(parts: Sequence[Planned], grant: Grant) -> Measured:
     planned, *others = parts
     rows = grant.public_rows() if any(each.reads_public_rows for each in parts) else None
     if planned.choice is not None:
-        return Measured(values=(), laws=(), picked=grant.choose_in_groups([planned.choice]))
+        _, picked = grant.tally_and_choose((), [planned.choice])
+        return Measured(values=(), laws=(), picked=picked)
     keys, requests = None, planned.requests
     if planned.finder is not None:
         question = planned.question
@@ -209,12 +210,11 @@ def measure(parts: Sequence[Planned], grant: Grant) -> Measured:
         keys = named[: planned.most_keys]
         requests = planned.requests_for(keys)
     requests = (*requests, *(request for each in others for request in each.requests))
-    measured = grant.tally(requests)
     picks = (
         *planned.picks_for(keys),
         *(pick for each in others for pick in each.picks_for(None)),
     )
-    picked = grant.choose_in_groups(picks) if picks else ()
+    measured, picked = grant.tally_and_choose(requests, picks)
     return Measured(
         picked=picked,
         values=tuple(each.values for each in measured),

@@ -114,10 +114,10 @@ def _verbs() -> dict[str, tuple[Callable[[Grant, int], Any], Callable[[int], Any
             lambda grant, _: grant.choose(WeightedCounts((by_band,), (1,)), choosing).chosen,
             lambda _: BANDS - 1,
         ),
-        "choose_in_groups": (
-            lambda grant, _: grant.choose_in_groups([ChoiceRequest(CellScores(by_band), choosing)])[
-                0
-            ].tolist(),
+        "tally_and_choose": (
+            lambda grant, _: grant.tally_and_choose(
+                (), [ChoiceRequest(CellScores(by_band), choosing)]
+            )[1][0].tolist(),
             lambda _: [[BANDS - 1]],
         ),
         "find_keys": (

@@ -29,7 +29,8 @@ GAUSSIAN = (
 ONE_UNIT = f"{NAMING}::test_one_unit_more_changes_the_chance_of_a_name_by_no_more_than_its_part_of_epsilon_and_delta"
 READING = """        self._spend(costs)
         self._begin_reading()
-        exact = self._engine.tally([request.query for request in requests])
+        counted = [*(each.query for each in requests), *(each.scores.tally for each in choices)]
+        exact = self._engine.tally(counted)
 """
 
 CURATOR = (
@@ -38,7 +39,8 @@ CURATOR = (
         trap=25,
         file="src/discreet/core/vault.py",
         old=READING,
-        new="""        exact = self._engine.tally([request.query for request in requests])
+        new="""        counted = [*(each.query for each in requests), *(each.scores.tally for each in choices)]
+        exact = self._engine.tally(counted)
         self._spend(costs)
         self._begin_reading()
 """,
@@ -167,11 +169,11 @@ CURATOR = (
         name="what-named-a-group-serves-for-its-numbers-too",
         trap=14,
         file="src/discreet/core/vault.py",
-        old='                values=self._noise.add(numbers, law, step=self._next_step("tally")),\n',
+        old='                values=self._noise.add(own, law, step=self._next_step("tally")),\n',
         new=(
-            '                values=self._noise.add(numbers, law, step=self._next_step("tally"))\n'
+            '                values=self._noise.add(own, law, step=self._next_step("tally"))\n'
             "                if request.query.found is None\n"
-            "                else numbers,\n"
+            "                else own,\n"
         ),
         tests=(OWN_NOISE,),
     ),
@@ -291,8 +293,8 @@ CURATOR = (
         name="only-the-first-of-many-choices-is-paid",
         trap=27,
         file="src/discreet/core/vault.py",
-        old="for request in requests for _ in range(request.times)",
-        new="for request in requests[:1] for _ in range(request.times)",
+        old="for choice in choices for _ in range(choice.times)",
+        new="for choice in choices[:1] for _ in range(choice.times)",
         tests=(f"{GUARDS}::test_choices_in_groups_are_made_on_a_charge_that_pays_for_all_of_them",),
     ),
     Mutant(
