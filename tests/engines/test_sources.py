@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from discreet.engines import column_names_and_types, open_engine
 from discreet.engines.duckdb.dialect import DIALECT
 from discreet.errors import BadInput, BadSource
 from discreet.privacy.adjacency import PrivacyUnit
+from discreet.queries.tallies import Rows, Tally
+from discreet.questions.expressions import Call, ColumnValue, Constant
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 from discreet.schema.views import View
 
@@ -153,6 +156,62 @@ def test_a_folders_name_takes_the_place_of_no_column(tmp_path: Path) -> None:
     ):
         with open_engine(source, schema) as engine:
             assert engine.row_count() == 3
+
+
+def test_no_folders_name_takes_a_columns_place_in_an_arrow_dataset(tmp_path: Path) -> None:
+    """Arrow gives all rows below `who=a-m` that value, whatever the file holds."""
+    (tmp_path / "who=a-m").mkdir()
+    by_person = Schema(
+        dataset="t", columns=(IntegerColumn("a", 0, 9),), unit=PrivacyUnit("who", max_rows=1)
+    )
+    people = pa.table({"who": ["ann", "bob", "cy"], "a": [1, 2, 3]})
+    pq.write_table(people, tmp_path / "who=a-m" / "part.parquet")
+    with pytest.raises(BadSource, match="folder's name takes its place"):
+        open_engine(ds.dataset(tmp_path, partitioning="hive"), by_person)
+    with open_engine(ds.dataset(tmp_path), by_person) as engine:
+        assert engine.row_count() == 3
+    pq.write_table(people.select(["a"]), tmp_path / "who=a-m" / "part.parquet")
+    with open_engine(ds.dataset(tmp_path, partitioning="hive"), by_person) as engine:
+        assert engine.row_count() == 1  # the folder says who it is, and nothing else does
+
+
+@pytest.mark.parametrize("names", [("A", "a"), ("a", "A")])
+def test_a_column_whose_name_differs_in_case_alone_is_not_read_for_another(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    """DuckDB reads the first of them, and casts its texts to the type of another file: one would stop a run."""
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "1.parquet")
+    texts, numbers = pa.array(["3", CANARY]), pa.array([4, 5])
+    columns = [texts if name == "A" else numbers for name in names]
+    pq.write_table(pa.table(columns, names=list(names)), tmp_path / "2.parquet")
+    with pytest.raises(BadSource, match="its name but for case"):
+        open_engine(tmp_path, Schema(dataset="t", columns=(IntegerColumn("a", 0, 9),)))
+
+
+@pytest.mark.parametrize("with_bloom_filter", [False, True])
+def test_a_row_decides_nothing_for_those_that_a_file_stores_beside_it(
+    tmp_path: Path, with_bloom_filter: bool
+) -> None:
+    """Wrong bytes are read as `?`. What a file says of its bytes, for readers to pass over rows, knows nothing of that."""
+    options: dict[str, Any] = {}
+    if with_bloom_filter:
+        if "bloom_filter_options" not in inspect.signature(pq.ParquetWriter).parameters:
+            pytest.skip("this pyarrow writes no Bloom filter")
+        options = {"bloom_filter_options": {"b": True}}
+    counts = []
+    for number, more in enumerate(([], [b"a"], [b"m?"], [b"zz"])):
+        stored = pa.array([b"m\xff"] * 100 + [b"m~", b"z"] + more, pa.binary())
+        texts = pa.Array.from_buffers(pa.string(), len(stored), stored.buffers())
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"b": texts, "a": [1] * len(texts)}), path, **options)
+        asked = [
+            Call("=", (ColumnValue("b", "text"), Constant("m?", "text")), "boolean"),
+            Call("like", (ColumnValue("b", "text"), Constant("m?%", "text")), "boolean"),
+        ]
+        with open_engine(path, SCHEMA) as engine:
+            found = engine.tally([Tally(Rows(), condition=each) for each in asked])
+        counts.append([int(each[0]) for each in found])
+    assert counts == [[100, 100], [100, 100], [101, 101], [100, 100]]
 
 
 ODD = [

@@ -136,6 +136,8 @@ def _is_dataset(frame: Any) -> bool:
 
 def _check_dataset(dataset: Any, found: Sequence[SourceColumn]) -> None:
     """Refuses what would be converted while it is read, for a value can stop a conversion."""
+    from pyarrow.dataset import get_partition_keys
+
     if len({column.name for column in found}) < len(found):
         raise BadSource("The Arrow dataset has columns of equal names. No row was read.")
     for fragment in dataset.get_fragments():
@@ -146,12 +148,13 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn]) -> None:
                 "could stop that. No row was read. Give the path of the files instead."
             )
         own = fragment.physical_schema
+        folders = get_partition_keys(fragment.partition_expression)
         for column in found:
-            place = own.get_field_index(column.name)
-            if place >= 0 and own.field(place).type != dataset.schema.types[column.place]:
+            place, type_ = own.get_field_index(column.name), dataset.schema.types[column.place]
+            if place >= 0 and (own.field(place).type != type_ or column.name in folders):
                 raise BadSource(
-                    f"Column {column.name!r} has different types in the files of the Arrow dataset. No "
-                    "row was read. Write them anew with one type."
+                    f"Column {column.name!r} has different types in the files of the Arrow dataset, or a folder's "
+                    "name takes its place. No row was read. Write them anew with one type, and no such folder."
                 )
 
 

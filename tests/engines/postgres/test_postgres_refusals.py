@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines import column_names_and_types, open_engine
+from discreet.engines.postgres import catalog
 from discreet.errors import BadSource
 from discreet.schema import IntegerColumn, NumberColumn, Schema
 from tests.command_line import Done
@@ -106,6 +107,28 @@ def test_a_view_that_compares_what_overflows_is_refused(column: str, postgres: S
             assert engine.row_count() == 0
     finally:
         postgres.execute("DROP TABLE shapes CASCADE")
+
+
+def test_a_view_of_a_column_that_is_computed_when_it_is_read_is_refused(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such columns are new in PostgreSQL 18, so here the catalog is made to call a column one."""
+    old, new = "a.attgenerated::text", "CASE WHEN a.attname = 'share' THEN 'v' ELSE '' END"
+    assert old in catalog._COLUMNS
+    monkeypatch.setattr(catalog, "_COLUMNS", catalog._COLUMNS.replace(old, new))
+    postgres.execute("CREATE TABLE computed (age int, sex text, share int)")
+    try:
+        for columns, where in (("share AS age, sex", ""), ("age, sex", " WHERE share > 3")):
+            query = f"SELECT {columns} FROM computed{where}"
+            one = named(postgres, "refused", f"CREATE VIEW refused AS {query}")
+            with pytest.raises(BadSource, match="plain comparisons"):
+                open_engine(one, SCHEMA)
+            postgres.execute("DROP VIEW refused")
+        one = named(postgres, "refused", "CREATE VIEW refused AS SELECT age, sex FROM computed")
+        with open_engine(one, SCHEMA) as engine:
+            assert engine.row_count() == 0
+    finally:
+        postgres.execute("DROP TABLE computed CASCADE")
 
 
 def test_row_security_foreign_files_and_columns_without_leave_are_refused(

@@ -18,6 +18,14 @@ SPARK = (
         tests=(f"{TESTS}::test_sparks_message_is_not_passed_on",),
     ),
     Mutant(
+        name="a-pattern-is-tried-in-all-ways",
+        trap=34,
+        file=f"{FOLDER}/dialect.py",
+        old='(f"(?>.*?{piece})" for piece',
+        new='(f".*{piece}" for piece',
+        tests=(f"{TESTS}::test_like_takes_each_piece_where_it_first_stands_and_never_looks_again",),
+    ),
+    Mutant(
         name="sparks-sums-stay-in-64-bits",
         trap=9,
         file=f"{FOLDER}/writing.py",

@@ -159,9 +159,8 @@ STATEMENTS = (
         name="a-files-statistics-plan-another-query",
         trap=33,
         file="src/discreet/engines/duckdb/session.py",
-        old="""            "disabled_optimizers": "statistics_propagation",
-""",
-        new="",
+        old="statistics_propagation,filter_pushdown",
+        new="filter_pushdown",
         tests=(
             f"{FAR}::test_what_a_file_says_of_its_columns_decides_nothing",
             "tests/audits/test_question_neighbours.py::test_one_row_decides_no_question",

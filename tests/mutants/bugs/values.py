@@ -232,6 +232,36 @@ VALUES = (
         tests=("tests/engines/test_sources.py::test_a_folders_name_takes_the_place_of_no_column",),
     ),
     Mutant(
+        name="all-people-in-a-folder-of-a-dataset-are-one-person",
+        trap=3,
+        file="src/discreet/engines/frames.py",
+        old=" or column.name in folders):\n",
+        new="):\n",
+        tests=(
+            "tests/engines/test_sources.py::test_no_folders_name_takes_a_columns_place_in_an_arrow_dataset",
+        ),
+    ),
+    Mutant(
+        name="a-column-of-nearly-the-same-name-is-read",
+        trap=33,
+        file="src/discreet/engines/duckdb/scan.py",
+        old="        types.setdefault(folded(name), []).append((name, type_))\n",
+        new="        types.setdefault(name, []).append((name, type_))\n",
+        tests=(
+            "tests/engines/test_sources.py::test_a_column_whose_name_differs_in_case_alone_is_not_read_for_another",
+        ),
+    ),
+    Mutant(
+        name="rows-are-passed-over-by-what-a-file-says-of-them",
+        trap=3,
+        file="src/discreet/engines/duckdb/session.py",
+        old="statistics_propagation,filter_pushdown",
+        new="statistics_propagation",
+        tests=(
+            "tests/engines/test_sources.py::test_a_row_decides_nothing_for_those_that_a_file_stores_beside_it",
+        ),
+    ),
+    Mutant(
         name="all-people-in-a-folder-are-one-person-to-spark",
         trap=3,
         file="src/discreet/engines/spark/frames.py",

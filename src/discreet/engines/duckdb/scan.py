@@ -246,17 +246,17 @@ def _refuse_differing_types(
     """A column of another type in another file would be cast to the first one's, and casts fail."""
     if len(files) == 1:
         return
-    types: dict[str, dict[str, str]] = {}
-    for file, name, type_ in header.top_level:
-        types.setdefault(name, {})[file] = type_
+    types: dict[str, list[tuple[str, str]]] = {}
+    for _, name, type_ in header.top_level:
+        types.setdefault(folded(name), []).append((name, type_))
     for column in found:
-        of_files = types.get(column.name)
+        of_files = types.get(folded(column.name))
         if of_files is None:
             continue  # a partition, named in the path
-        if len(of_files) < len(files) or len(set(of_files.values())) > 1:
+        if len(of_files) != len(files) or len(set(of_files)) > 1:  # `ID` beside `id` is read for it
             raise BadSource(
-                f"Column {column.name!r} is missing from some of the {len(files)} files, or has "
-                "different types in them. No row was read. Write them anew with one type."
+                f"Column {column.name!r} is missing from some of the {len(files)} files, has different types "
+                "in them, or another there has its name but for case. No row was read. Write them anew with one type."
             )
 
 

@@ -97,9 +97,9 @@ class Session:
             "python_enable_replacements": False,  # a column named like a variable stays a column
             "pandas_analyze_sample": 0,  # a type guessed from some rows fails on others
             "error_on_division_by_zero": False,
-            # Rewriting by a file's statistics plans another query where a column has no null; in
-            # DuckDB 2.0 some of these fail, so that an error would tell of the rows.
-            "disabled_optimizers": "statistics_propagation",
+            # Rewriting by a file's statistics plans another query where a column has no null, and in DuckDB
+            # 2.0 some of these fail. Filters in a scan pass over rows by statistics that a row may change.
+            "disabled_optimizers": "statistics_propagation,filter_pushdown",
             "preserve_insertion_order": False,
         }
         return settings if threads is None else settings | {"threads": threads}

@@ -202,7 +202,7 @@ def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool) 
 def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
     if kind == "v":
         ((definition,),) = session.catalog("SELECT pg_get_viewdef(%s::oid)", [oid])
-        below, compared = _table_below(definition)
+        below, compared, named = _table_below(definition)
         if below is None:
             raise _failing_view(name)
         inside = [
@@ -214,8 +214,9 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
                 "Ask its owner for USAGE on the schema."
             )
         table = inside[0][0]
-        for column, *type_, _, _ in session.catalog(_COLUMNS, [table, table]):
-            if column in compared and not _compares_safely(_type_name(*type_)):
+        for column, *type_, generated, _ in session.catalog(_COLUMNS, [table, table]):
+            is_computed = column in named and generated == "v"  # when it is read
+            if is_computed or (column in compared and not _compares_safely(_type_name(*type_))):
                 raise _failing_view(name)
         _refuse_failing(session, table, f"{below.db}.{below.name}", inside[0][3])
         return
@@ -245,9 +246,9 @@ def _failing_view(name: str) -> BadSource:
     )
 
 
-def _table_below(definition: str) -> tuple[Any, set[str]]:
-    """The one table that a plain view chooses from, and the columns that it compares; no table for any other view."""
-    other: tuple[Any, set[str]] = (None, set())
+def _table_below(definition: str) -> tuple[Any, set[str], set[str]]:
+    """The one table that a plain view chooses from, the columns that it compares, and all that it names; no table for any other view."""
+    other: tuple[Any, set[str], set[str]] = (None, set(), set())
     try:
         query = sqlglot.parse_one(definition, dialect="postgres")
     except sqlglot.errors.SqlglotError:
@@ -271,4 +272,4 @@ def _table_below(definition: str) -> tuple[Any, set[str]]:
         for comparison in query.find_all(*_COMPARISONS)
         for column in comparison.find_all(exp.Column)
     }
-    return tables[0], compared
+    return tables[0], compared, {column.name for column in query.find_all(exp.Column)}

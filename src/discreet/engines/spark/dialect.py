@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from discreet.engines.letters import changed_by_list
+from discreet.engines.letters import changed_by_list, letters
 from discreet.engines.spark import spelling
 from discreet.engines.spark.writing import render, type_named, used
 from discreet.engines.sql import cells
@@ -250,13 +250,16 @@ class SparkDialect(Dialect):
         return used(value, lambda text: changed_by_list(text, function))
 
     def like(self, value: Sql, pattern: Sql, *, any_case: bool) -> Sql:
-        """With an escape character that the pattern does not hold, for Spark must have one."""
-        held, choices = pattern.name, (*range(1, 32), *range(0xE000, 0xF8FF))
-        escape = next(chr(one) for one in choices if chr(one) not in held)
+        """By a pattern that takes each piece where it first stands, and never looks again: Spark's own tries all
+        places of all pieces together, which on some texts of a thousand letters does not end."""
+        text = pattern.name.encode("utf-8", "replace").decode()
         if any_case:
-            value, pattern = (self.changed_case(one, "lower") for one in (value, pattern))
-        matched = exp.Like(this=s.own(value), expression=s.own(pattern))
-        return exp.Paren(this=exp.Escape(this=matched, expression=exp.var(f"'{escape}'")))
+            value = self.changed_case(value, "lower")
+            text = text.translate(str.maketrans(*letters("lower")))
+        first, *others = [_regular(piece) for piece in text.split("%")]
+        found = "".join(f"(?>.*?{piece})" for piece in others[:-1] if piece)
+        last = f".*{others[-1]}" if others else ""
+        return self.matches(value, f"(?s){first}{found}{last}")
 
     # -- Days and moments
 
@@ -358,6 +361,12 @@ def place_of_texts(texts: Sequence[str], value: Sql) -> Sql:
 
 def _searched(value: Sql, options: Sequence[tuple[Sql, int]]) -> Sql:
     return searched(value, options, render, most=3, suffix="L")
+
+
+def _regular(piece: str) -> str:
+    """A piece of LIKE, in which `_` is any letter, as a regular expression."""
+    plain = [f"\\{one}" if one.isascii() and not one.isalnum() else one for one in piece]
+    return "".join("." if one == "\\_" else one for one in plain)
 
 
 def _by_bytes(text: Sql) -> Sql:
