@@ -168,7 +168,7 @@ def _of_draws(
 ) -> Numbers | None:
     """Sums or means of numbers whose draws are known, or of independent ones: the noise of each has one law."""
     if isinstance(value.noise, JointNoise):
-        if not all(len(each) for each in groups):
+        if not groups or not all(len(each) for each in groups):
             return None  # a sum of nothing is null
         summed = value.noise.summed(groups, is_mean=is_mean)
         counts = not is_mean and are_counts(value)
@@ -372,5 +372,5 @@ def _blocks(
         for place, row in enumerate(order)
         if place == 0 or any(key[row] != key[order[place - 1]] for key in keys)
     ]
-    ends = [*starts[1:], len(order)]
+    ends = [*starts[1:], len(order)][: len(starts)]
     return [(start, order[start:end]) for start, end in zip(starts, ends, strict=True)]
