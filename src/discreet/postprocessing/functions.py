@@ -20,7 +20,13 @@ from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_
 from discreet.postprocessing.moments import MOMENT_FUNCTIONS
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.functions import matches
+from discreet.questions.text_functions import LONGEST_RESULT
 from discreet.schema.columns.column import OTHER_LABEL
+
+MOST_LETTERS = 1 << 25
+"""Letters in a column of texts that is worked out."""
+MOST_STEPS = 1 << 25
+"""Comparisons of letters that LIKE makes in a column."""
 
 Work = Callable[[Sequence[Value], Levels], Value]
 
@@ -242,10 +248,18 @@ def _texts(function: Callable[..., Any], *, of_null: str | None = None) -> Work:
     def applied(arguments: Sequence[Value], levels: Levels) -> Value:
         columns = [[of_null if x is None else x for x in _plain(each)] for each in arguments]
         rows = zip(*columns, strict=True)
-        values = [
-            None if None in each else OTHER_LABEL if OTHER_LABEL in each else function(*each)
-            for each in rows
-        ]
+        values, letters = [], 0
+        for each in rows:
+            found = None if None in each else OTHER_LABEL
+            if found is not None and OTHER_LABEL not in each:
+                found = function(*each)
+            length = len(found) if isinstance(found, str) else 0
+            letters += length
+            if length > LONGEST_RESULT or letters > MOST_LETTERS:
+                raise BadQuestion(
+                    f"A text of the result has more than {LONGEST_RESULT:,} letters, or all together more than {MOST_LETTERS:,}."
+                )
+            values.append(found)
         return Labels(Labels.of(values).values, None, joined_origins(*arguments))
 
     return applied
@@ -284,7 +298,16 @@ def _joined(*texts: object) -> str:
 
 
 def _like(ignores_case: bool) -> Work:
-    return _texts(lambda text, pattern: matches(pattern, text, ignores_case))
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        sizes = [[len(x) for x in _plain(each) if isinstance(x, str)] for each in arguments]
+        text, pattern = (max(each, default=0) for each in sizes)
+        if text * pattern * len(arguments[0]) > MOST_STEPS:
+            raise BadQuestion(
+                f"LIKE would compare more than {MOST_STEPS:,} letters. Take a shorter pattern."
+            )
+        return _texts(lambda text, pattern: matches(pattern, text, ignores_case))(arguments, levels)
+
+    return applied
 
 
 def _as_number(arguments: Sequence[Value], levels: Levels) -> Value:
