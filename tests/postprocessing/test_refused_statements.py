@@ -21,6 +21,7 @@ def _grown(times: int) -> str:
 
 _DOUBLED = ", ".join(f"a{n} AS (SELECT x || x AS x FROM a{n - 1})" for n in range(1, 40))
 REFUSED = {
+    f"SELECT length({_grown(4)}) AS x, count(*) FROM people": "4,096 letters",
     f"SELECT length({_grown(20)}) AS x, count(*) FROM people": "4,096 letters",
     f"WITH a0 AS (SELECT town AS x, count(*) FROM people GROUP BY town), {_DOUBLED} SELECT x FROM a39": "4,096 letters",
     f"SELECT age, count(*) FROM people WHERE age > 2 GROUP BY age HAVING '{'a' * 4000}' LIKE '{'%a' * 2000}b'": "shorter pattern",
