@@ -49,12 +49,17 @@ class Release:
             if len(set(archive.namelist())) < len(archive.namelist()):
                 raise ValueError("a member stands in it twice.")
             self._members = {name: archive.read(name) for name in archive.namelist()}
-        self.manifest = json.loads(self._members["manifest.json"])
+        self.manifest = json.loads(self._members["manifest.json"], object_pairs_hook=distinct)
         schema = tomllib.loads(self.manifest["schema"])
-        self.is_change_one = schema.get("adjacency", "add-remove") == "change-one"
+        adjacency = schema.get("adjacency", "add-remove")
+        if adjacency not in ("add-remove", "change-one"):
+            raise ValueError("its adjacency is none that this check knows.")
+        self.is_change_one = adjacency == "change-one"
         self.columns = schema["columns"]
-        self.max_rows = int(schema.get("unit", {}).get("max_rows", 1))
+        self.max_rows = schema.get("unit", {}).get("max_rows", 1)
         """Rows of one person, or whatever else is protected."""
+        if type(self.max_rows) is not int or self.max_rows < 1:
+            raise ValueError("it does not say how many rows a person has.")
         self.measurements = [each for part in self.manifest["parts"] for each in part["measurements"]]  # fmt: skip
 
     def array(self, number: int) -> tuple[tuple[int, ...], list[Any]]:
@@ -66,7 +71,17 @@ class Release:
         shape = header.split("'shape': (")[1].split(")")[0]
         sizes = tuple(int(size) for size in shape.split(",") if size.strip())
         code: Any = CODES[kind]
-        return sizes, memoryview(data)[10 + length :].cast(code).tolist()
+        numbers = memoryview(data)[10 + length :].cast(code).tolist()
+        if len(numbers) != math.prod(sizes) or "'fortran_order': False" not in header:
+            raise ValueError("an array in it has not as many numbers as it says.")
+        return sizes, numbers
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of the manifest. Of two entries of one name, another reader may believe the other one."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands in it twice.")
+    return dict(pairs)
 
 
 def exact(text: str) -> Fraction:
@@ -223,6 +238,8 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
         if len(set(nodes)) != many:
             raise ValueError("a tree counts a node twice.")
         depth = depths[level["level"]]
+        if any(place >> deep for node in nodes for place, deep in zip(node, depth, strict=True)):
+            raise ValueError("a tree counts a node that its level does not have.")
         if above is not None:
             by = [low - high for low, high in zip(depth, above[0], strict=True)]
             parents = {

@@ -266,6 +266,39 @@ def test_it_sees_counts_below_a_node_that_was_stopped(tmp_path: Path) -> None:
     raise AssertionError("no tree has two levels")
 
 
+def test_it_refuses_what_can_be_read_in_two_ways(tmp_path: Path) -> None:
+    """Each makes a costlier release look cheaper to a reader that believes one of the two."""
+    members = of_every_kind()["intervals(age) by tree"]
+    text = members["manifest.json"].decode()
+    manifest = json.loads(text)
+    schemas = [
+        'adjacency = "none"\n' + manifest["schema"].replace("adjacency = ", "was = "),
+        manifest["schema"] + "\n[unit]\nmax_rows = 0\n",
+        manifest["schema"] + "\n[unit]\nmax_rows = 0.5\n",
+    ]
+    altered = [_with(members, {**manifest, "schema": each}) for each in schemas]
+    twice = text.rstrip().rstrip("}") + ', "budget": {"epsilon": "1000", "delta": "0"}}'
+    altered.append({**members, "manifest.json": twice.encode()})
+    name = f"arrays/{list(_noisy(manifest))[-1]['values']}.npy"
+    many = len(np.load(io.BytesIO(members[name])))
+    fewer = members[name].replace(f"({many},)".encode(), b"(1,)".ljust(len(str(many)) + 3))
+    assert fewer != members[name]
+    altered.append({**members, name: fewer})
+    for place, each in enumerate(altered):
+        write_members(each, tmp_path / "a.release")
+        assert second.main([str(tmp_path / "a.release")]) == 2, place
+
+
+def test_it_sees_nodes_that_a_tree_does_not_have(tmp_path: Path) -> None:
+    """Several draws of the root, each under the number of another node, would cost as much as one."""
+    members = of_every_kind()["intervals(age) by adaptive-tree"]
+    level = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]["levels"][0]
+    name = f"arrays/{level['nodes']}.npy"
+    buffer = io.BytesIO()
+    np.save(buffer, np.load(io.BytesIO(members[name])) + 1)
+    assert "does not have" in opinion({**members, name: buffer.getvalue()}, tmp_path)[1][0]
+
+
 def test_its_command_says_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     members = of_every_kind()["intervals(age) by tree"]
     write_members(members, tmp_path / "a.release")

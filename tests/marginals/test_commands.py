@@ -52,6 +52,21 @@ def test_compare_says_first_and_last_that_it_is_not_private(files):
     assert all(each["private"] is False for each in found["tables"])
 
 
+def test_compare_says_what_it_does_not_compare(files, tmp_path):
+    made = release(
+        files / "people.csv",
+        Schema.loads(SCHEMA),
+        budget=Budget(epsilon=2),
+        workload=["marginals(sex)", "intervals(age)"],
+        ledger=tmp_path / "ledger.db",
+    )
+    write_release(made, tmp_path / "ranges.release")
+    words = ["compare", str(tmp_path / "ranges.release"), str(files / "people.csv")]
+    assert "Not compared: intervals(age)." in CliRunner().invoke(application, words).output
+    found = json.loads(CliRunner().invoke(application, [*words, "--json"]).output)
+    assert found["not_compared"] == ["intervals(age)"] and len(found["tables"]) == 1
+
+
 def test_files_are_named_in_json_too(files, tmp_path):
     release = str(files / "people.release")
     words = ["synthesize", release, "-o", str(tmp_path / "s.csv"), "--rows", "50", "--json"]

@@ -18,6 +18,7 @@ from discreet.postprocessing import arithmetic
 from discreet.postprocessing.across import across, ranks
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.logic import compared
+from discreet.postprocessing.plan import Literal, Order
 from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.rows import unplaced
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, chosen_among
@@ -210,7 +211,7 @@ def test_the_rank_of_a_noisy_number_says_which_places_are_possible() -> None:
         np.zeros(3),
         origins={(0, 0, ""): 1},
     )
-    found = ranks([values], np.array([0, 1, 2]), LEVELS, kind="rank", descends=True)
+    found = ranks([values], [Order(Literal(0), True)], np.array([0, 1, 2]), LEVELS, kind="rank")
     assert found.estimate.tolist() == [1, 2, 3]
     assert found.lower.tolist() == [[1, 1, 3]] and found.upper.tolist() == [[2, 2, 3]]
 

@@ -52,6 +52,15 @@ QUESTIONS = {
     "the largest group": "SELECT max(n) AS x FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t",
     "a spread of groups": "SELECT stddev(n) AS x FROM (SELECT age, count(*) AS n FROM people GROUP BY age) t",
     "a rank": "SELECT age, rank() OVER (ORDER BY count(*)) AS x FROM people GROUP BY age",
+    "a rank by a second key": "SELECT age, rank() OVER (ORDER BY age % 2, count(*)) AS x FROM people GROUP BY age",
+    "a part by rank": "SELECT age, ntile(4) OVER (ORDER BY count(*)) AS x FROM people GROUP BY age",
+    "the first by noise": "SELECT first_value(n) OVER (ORDER BY n DESC) AS x FROM (SELECT age, count(*) AS n FROM people WHERE age > 0 AND "
+    "age < 8 GROUP BY age) t LIMIT 1",
+    "how many are large": "SELECT count(*) FILTER (WHERE n > 340) AS x FROM (SELECT age, count(*) AS n FROM people GROUP BY age) t",
+    "how many are left": "SELECT count(*) AS x FROM (SELECT age FROM people GROUP BY age HAVING count(*) > 340) t",
+    "how many of those left": "SELECT count(*) FILTER (WHERE m < 2) AS x FROM (SELECT age, avg(score) AS m FROM people GROUP BY age HAVING "
+    "count(*) > 340) t",
+    "nothing by a case": "SELECT age, CASE WHEN (CASE WHEN count(*) > 340 THEN 'x' END) IS NULL THEN 0 ELSE 1 END AS x FROM people GROUP BY age",
     "a change": "SELECT age, count(*) - lag(count(*), 1, 0) OVER (ORDER BY age) AS x FROM people GROUP BY age",
     "a running sum": "SELECT age, sum(count(*)) OVER (ORDER BY age) AS x FROM people GROUP BY age ORDER BY age LIMIT 3",
     "a scalar subquery": "SELECT town, count(*) * 1.0 / (SELECT count(*) FROM people) AS x FROM people GROUP BY town",

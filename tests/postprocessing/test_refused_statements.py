@@ -10,7 +10,21 @@ import discreet as dc
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 
+
+def _grown(times: int) -> str:
+    """A text that grows tenfold with each call."""
+    text = "'aaaaaaaaaa'"
+    for _ in range(times):
+        text = f"replace({text}, 'a', 'aaaaaaaaaa')"
+    return text
+
+
+_DOUBLED = ", ".join(f"a{n} AS (SELECT x || x AS x FROM a{n - 1})" for n in range(1, 40))
 REFUSED = {
+    f"SELECT length({_grown(4)}) AS x, count(*) FROM people": "4,096 letters",
+    f"SELECT length({_grown(20)}) AS x, count(*) FROM people": "4,096 letters",
+    f"WITH a0 AS (SELECT town AS x, count(*) FROM people GROUP BY town), {_DOUBLED} SELECT x FROM a39": "4,096 letters",
+    f"SELECT age, count(*) FROM people WHERE age > 2 GROUP BY age HAVING '{'a' * 4000}' LIKE '{'%a' * 2000}b'": "shorter pattern",
     "SELECT * FROM people": "never shown",
     "SELECT": "nothing to show",
     "SELECT FROM people": "nothing to show",
@@ -53,6 +67,11 @@ REFUSED = {
     "SELECT n FROM (SELECT town, count(*) AS m FROM people GROUP BY town) t": "no column 'n'",
     "SELECT u.n FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t": "no table 'u'",
     "SELECT row_number() OVER (ORDER BY age) FROM people": "never shown",
+    "SELECT town, sum(count(*)) OVER w AS s FROM people GROUP BY town": "into the brackets of OVER",
+    "SELECT town, sum(count(*)) OVER (ORDER BY town ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW) FROM people GROUP BY town": "EXCLUDE",
+    "SELECT town, lag(count(*), NULL) OVER (ORDER BY town) FROM people GROUP BY town": "whole number",
+    "SELECT town, ntile(count(*)) OVER (ORDER BY town) FROM people GROUP BY town": "whole number",
+    "SELECT avg(town) FROM (SELECT town, count(*) FROM people GROUP BY town) t": "takes numbers",
     "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
     "SELECT rand(), count(*) FROM people": "nothing to do with the data",
     "SELECT sum(DISTINCT town) FROM people": "kind category",

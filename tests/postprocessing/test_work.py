@@ -31,6 +31,15 @@ def test_notes_say_what_the_intervals_leave_open(path, schema, tmp_path) -> None
         limited = curator.ask(f"{close} ORDER BY n DESC LIMIT 2", budget=budget)
         assert any("LIMIT leaves out" in note for note in limited.notes)
         assert curator.spent == budget, "the same question is answered once"
+        for work, said in (
+            ("SELECT town, sum(n) OVER (ORDER BY n) AS s FROM", "sum() OVER goes by the estimates"),
+            ("SELECT town, n FROM", "QUALIFY goes by the estimates"),
+            ("SELECT sum(n) FILTER (WHERE n > 600) AS s FROM", "FILTER goes by the estimates"),
+        ):
+            more = " QUALIFY rank() OVER (ORDER BY n) = 1" if "QUALIFY" in said else ""
+            found = curator.ask(f"{work} ({close}) t{more}", budget=budget)
+            assert any(said in note for note in found.notes), (work, found.notes)
+        assert curator.spent == budget
         unknown = "SELECT town, count(*) AS n FROM people WHERE town IS NULL GROUP BY town"
         having = curator.ask(f"{unknown} HAVING count(*) > 600", budget=budget)
         (note,) = [each for each in having.notes if "HAVING goes by the estimates" in each]

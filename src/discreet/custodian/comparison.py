@@ -5,7 +5,7 @@ This reads the table without charge and without noise, so its output is NOT PRIV
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +102,23 @@ def compare(
             )
         )
     return sorted(found, key=lambda each: -each.synthetic)
+
+
+def left_out(reader: ReleaseReader, found: Sequence[TableComparison]) -> list[str]:
+    """What the release was made for and `compare` says nothing of: classes without tables, and tables by their columns.
+
+    A table is passed over if it has too many cells, or if its values were found and are counted by name.
+    """
+    compared, missing = {each.columns for each in found}, dict[str, None]()
+    for part in reader.release.parts:
+        asked = part.query_class
+        if not isinstance(asked, NamesTables) or not counts_rows(asked.name):
+            missing[asked.text] = None
+            continue
+        for columns in asked.sets(reader.schema):
+            if columns and columns not in compared:
+                missing[f"the table of {', '.join(columns)}"] = None
+    return list(missing)
 
 
 def _cells(reader: ReleaseReader, columns: tuple[str, ...]) -> int:

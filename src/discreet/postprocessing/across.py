@@ -7,7 +7,7 @@ numbers' own moves (the triangle inequality of the Euclidean norm).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from discreet.errors import BadQuestion
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.postprocessing.arithmetic import are_counts, numbers_of, of_noise
 from discreet.postprocessing.joint_noise import JointNoise
+from discreet.postprocessing.plan import Order
 from discreet.postprocessing.values import (
     Labels,
     Levels,
@@ -28,6 +29,7 @@ from discreet.postprocessing.values import (
     Value,
     chosen_from,
 )
+from discreet.schema.columns.column import OTHER_LABEL
 
 Groups = list[npt.NDArray[np.int64]]
 """The places of the rows of each group."""
@@ -44,8 +46,12 @@ def across(
     if function == "count":
         present = ~value.is_null
         return Numbers.exact([int(present[each].sum()) for each in groups], len(levels))
-    if isinstance(value, Labels):
+    if isinstance(value, Labels) and function in ("min", "max"):
         return _of_labels(function, value, groups)
+    if isinstance(value, Labels):
+        if OTHER_LABEL in value.values:
+            raise BadQuestion(f"{function}() takes numbers, and one value here is {OTHER_LABEL}.")
+        value = numbers_of(value, levels)
     kept = [each[~np.isnan(value.estimate[each])] for each in groups]
     if function in ("sum", "avg") and value.noise is not None and chosen_from(value) == 1:
         found = _of_draws(value, kept, levels, tag, is_mean=function == "avg")
@@ -59,10 +65,18 @@ def across(
         "min": lambda x: x.min(axis=-1),
         "max": lambda x: x.max(axis=-1),
         "quantile": lambda x: np.quantile(x, level, axis=-1),
+        "quantile of rows": lambda x: np.quantile(x, level, axis=-1, method="inverted_cdf"),
     }.get(function)
     if reduce is None:
         raise BadQuestion(f"{function}() cannot be taken over the rows of a result.")
     return _reduced(value, kept, reduce, levels, tag)
+
+
+def open_count(rows: int, fewest: Floats, most: Floats, origins: Mapping[Origin, int]) -> Numbers:
+    """The number of rows that noisy numbers chose: at least those that are surely there, at most those that may be."""
+    lower, upper = (each.astype(np.float64)[:, np.newaxis] for each in (fewest, most))
+    spread = (upper[0] - lower[0]) / 4
+    return Numbers(np.array([float(rows)]), lower, upper, spread, origins=dict(origins))
 
 
 def mode_of(value: Labels, weight: Numbers, groups: Groups) -> Labels:
@@ -154,7 +168,7 @@ def _of_draws(
 ) -> Numbers | None:
     """Sums or means of numbers whose draws are known, or of independent ones: the noise of each has one law."""
     if isinstance(value.noise, JointNoise):
-        if not all(len(each) for each in groups):
+        if not groups or not all(len(each) for each in groups):
             return None  # a sum of nothing is null
         summed = value.noise.summed(groups, is_mean=is_mean)
         counts = not is_mean and are_counts(value)
@@ -244,8 +258,6 @@ def _deviation(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numb
 
 
 def _of_labels(function: str, value: Labels, groups: Groups) -> Value:
-    if function not in ("min", "max"):
-        raise BadQuestion(f"{function}() takes numbers, and the values here are texts.")
     choose = min if function == "min" else max
     found: list[object] = []
     for rows in groups:
@@ -254,26 +266,38 @@ def _of_labels(function: str, value: Labels, groups: Groups) -> Value:
     return Labels.of(found)
 
 
-def running(function: str, value: Numbers, order: npt.NDArray[np.int64], levels: Levels) -> Numbers:
-    """SUM, AVG, COUNT, MIN or MAX of the rows up to each one, in an order."""
-    places = np.arange(1, len(order) + 1)
-    steps: dict[str, Callable[[Floats], Floats]] = {
-        "sum": lambda x: np.cumsum(x, axis=-1),
-        "avg": lambda x: np.cumsum(x, axis=-1) / places,
-        "min": lambda x: np.minimum.accumulate(x, axis=-1),
-        "max": lambda x: np.maximum.accumulate(x, axis=-1),
+def running(
+    function: str,
+    value: Numbers,
+    order: npt.NDArray[np.int64],
+    last: npt.NDArray[np.int64],
+    levels: Levels,
+) -> Numbers:
+    """SUM, AVG, MIN or MAX of the rows up to the last that each one sees, in an order. Nulls are passed over."""
+    known = ~value.is_null[order]
+    seen = np.cumsum(known)
+    steps: dict[str, tuple[float, Callable[[Floats], Floats]]] = {
+        "sum": (0.0, lambda x: np.cumsum(x, axis=-1)),
+        "avg": (0.0, lambda x: np.cumsum(x, axis=-1) / seen),
+        "min": (np.inf, lambda x: np.minimum.accumulate(x, axis=-1)),
+        "max": (-np.inf, lambda x: np.maximum.accumulate(x, axis=-1)),
     }
-    step = steps.get(function)
-    if step is None:
+    if function not in steps:
         raise BadQuestion(f"{function}() OVER takes no ORDER BY.")
+    nothing, step = steps[function]
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
-    with np.errstate(invalid="ignore"):
+
+    def run(x: Floats) -> Floats:
+        found = step(np.where(known, x[..., order], nothing))
+        return np.where(seen > 0, found, np.nan)[..., last[back]]
+
+    with np.errstate(invalid="ignore", divide="ignore"):
         return Numbers(
-            step(value.estimate[order])[back],
-            step(value.lower[:, order])[:, back],
-            step(value.upper[:, order])[:, back],
-            step(value.std[order])[back],
+            run(value.estimate),
+            run(value.lower),
+            run(value.upper),
+            run(value.std),
             value.covers,
             origins=retagged(value, "running", len(order)),
         )
@@ -281,36 +305,37 @@ def running(function: str, value: Numbers, order: npt.NDArray[np.int64], levels:
 
 def ranks(
     keys: Sequence[Value],
+    asked: Sequence[Order],
     order: npt.NDArray[np.int64],
     levels: Levels,
     *,
     kind: str,
-    descends: bool,
 ) -> Numbers:
     """The place of each row by its keys: `rank`, `dense_rank` or `row_number`.
 
     Of noisy numbers the interval says which places are possible: at least one after each row that is
-    surely before it, at most one after each that may be.
+    surely before it, at most one after each that may be. Rows that differ in an exact key before it have a sure order.
     """
-    rows, value = len(order), keys[0]
+    rows = len(order)
     found = np.empty(rows)
     if kind == "row_number":
         found[order] = np.arange(1, rows + 1)
     else:
-        alike = [tuple(key.plain[row] for key in keys) for row in range(rows)]
-        rank = dense = 0
-        for place, row in enumerate(order):
-            if place == 0 or alike[row] != alike[order[place - 1]]:
-                rank, dense = place + 1, dense + 1
-            found[row] = rank if kind == "rank" else dense
-    if isinstance(value, Labels) or value.is_exact:
+        found[order] = _counted_places([each.keys for each in keys], order, kind)
+    noisy = next((n for n, each in enumerate(keys) if not _is_exact(each)), None)
+    if noisy is None:
         return Numbers.exact(found, len(levels))
+    value = keys[noisy]
+    assert isinstance(value, Numbers)
+    descends = asked[noisy].is_descending
     low, high = (-value.upper, -value.lower) if descends else (value.lower, value.upper)
     lower, upper = np.empty(low.shape), np.empty(low.shape)
-    for level in range(len(levels)):
-        surely = np.searchsorted(np.sort(high[level]), low[level], side="left")
-        maybe = np.searchsorted(np.sort(low[level]), high[level], side="right")
-        lower[level], upper[level] = 1 + surely, maybe
+    for start, block in _blocks([each.keys for each in keys[:noisy]], order):
+        for level in range(len(levels)):
+            least, most = low[level][block], high[level][block]
+            surely = np.searchsorted(np.sort(most), least, side="left")
+            maybe = np.searchsorted(np.sort(least), most, side="right")
+            lower[level][block], upper[level][block] = 1 + start + surely, start + maybe
     if kind == "dense_rank":
         lower = np.ones_like(lower)
     return Numbers(
@@ -321,3 +346,31 @@ def ranks(
         value.covers,
         origins=retagged(value, "rank", rows),
     )
+
+
+def _is_exact(value: Value) -> bool:
+    return isinstance(value, Labels) or value.is_exact
+
+
+def _counted_places(
+    keys: Sequence[list[object]], order: npt.NDArray[np.int64], kind: str
+) -> list[int]:
+    """`rank` or `dense_rank` of the rows in their order."""
+    found: list[int] = []
+    for start, block in _blocks(keys, order):
+        rank = start + 1 if kind == "rank" else (found[-1] + 1 if found else 1)
+        found += [rank] * len(block)
+    return found
+
+
+def _blocks(
+    keys: Sequence[list[object]], order: npt.NDArray[np.int64]
+) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Rows that follow one another and are alike in some keys, with the number of rows before them."""
+    starts = [
+        place
+        for place, row in enumerate(order)
+        if place == 0 or any(key[row] != key[order[place - 1]] for key in keys)
+    ]
+    ends = [*starts[1:], len(order)][: len(starts)]
+    return [(start, order[start:end]) for start, end in zip(starts, ends, strict=True)]

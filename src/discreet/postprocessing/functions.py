@@ -20,7 +20,13 @@ from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_
 from discreet.postprocessing.moments import MOMENT_FUNCTIONS
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.functions import matches
+from discreet.questions.text_functions import LONGEST_RESULT
 from discreet.schema.columns.column import OTHER_LABEL
+
+MOST_LETTERS = 1 << 25
+"""Letters in a column of texts that is worked out."""
+MOST_STEPS = 1 << 25
+"""Comparisons of letters that LIKE makes in a column."""
 
 Work = Callable[[Sequence[Value], Levels], Value]
 
@@ -52,22 +58,25 @@ def _comparison(sign: str) -> Work:
     return lambda arguments, levels: logic.compared(arguments[0], sign, arguments[1], levels)
 
 
-def _rounded(arguments: Sequence[Value], levels: Levels) -> Value:
-    """Halves go away from 0, as in SQL."""
-    digits = 0
-    if len(arguments) == 2:
-        given = constant_of(numbers_of(arguments[1], levels))
-        if given is None or given != int(given) or abs(given) > 15:
-            raise BadQuestion("round(x, digits) takes a whole number of digits.")
-        digits = int(given)
-    scale = 10.0**digits
+def _rounded(name: str, shift: float) -> Work:
+    """round and trunc, to some digits. Halves go away from 0, as in SQL."""
 
-    def rounded(x: Floats) -> Floats:
-        return np.where(
-            np.isfinite(x), np.copysign(np.floor(np.abs(x) * scale + 0.5), x) / scale, x
-        )
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        digits = 0
+        if len(arguments) == 2:
+            given = constant_of(numbers_of(arguments[1], levels))
+            if given is None or given != int(given) or abs(given) > 15:
+                raise BadQuestion(f"{name}(x, digits) takes a whole number of digits.")
+            digits = int(given)
+        scale = 10.0**digits
 
-    return increasing(numbers_of(arguments[0], levels), rounded)
+        def rounded(x: Floats) -> Floats:
+            whole = np.copysign(np.floor(np.abs(x) * scale + shift), x)
+            return np.where(np.isfinite(x), whole / scale, x)
+
+        return increasing(numbers_of(arguments[0], levels), rounded)
+
+    return applied
 
 
 def _root(x: Floats) -> Floats:
@@ -230,16 +239,27 @@ def _meeting(arguments: Sequence[Value], levels: Levels) -> Value:
     )
 
 
-def _texts(function: Callable[..., Any]) -> Work:
-    """A function of texts (and of exact numbers beside them). Of values that no one declared it is unknown."""
+def _texts(function: Callable[..., Any], *, of_null: str | None = None) -> Work:
+    """A function of texts (and of exact numbers beside them). Of values that no one declared it is unknown.
+
+    It is null where one of them is, unless `of_null` stands for nulls.
+    """
 
     def applied(arguments: Sequence[Value], levels: Levels) -> Value:
-        columns = [_plain(each) for each in arguments]
+        columns = [[of_null if x is None else x for x in _plain(each)] for each in arguments]
         rows = zip(*columns, strict=True)
-        values = [
-            None if None in each else OTHER_LABEL if OTHER_LABEL in each else function(*each)
-            for each in rows
-        ]
+        values, letters = [], 0
+        for each in rows:
+            found = None if None in each else OTHER_LABEL
+            if found is not None and OTHER_LABEL not in each:
+                found = function(*each)
+            length = len(found) if isinstance(found, str) else 0
+            letters += length
+            if length > LONGEST_RESULT or letters > MOST_LETTERS:
+                raise BadQuestion(
+                    f"A text of the result has more than {LONGEST_RESULT:,} letters, or all together more than {MOST_LETTERS:,}."
+                )
+            values.append(found)
         return Labels(Labels.of(values).values, None, joined_origins(*arguments))
 
     return applied
@@ -268,8 +288,26 @@ def _part_of_text(text: str, start: float, length: float | None = None) -> str:
     return text[max(first, 0) : max(stop, 0)]
 
 
+def _end_of_text(text: str, length: float) -> str:
+    """The last letters; of a number below 0 all but so many at the beginning."""
+    return text[-int(length) :] if length < 0 else text[max(0, len(text) - int(length)) :]
+
+
+def _joined(*texts: object) -> str:
+    return "".join(map(str, texts))
+
+
 def _like(ignores_case: bool) -> Work:
-    return _texts(lambda text, pattern: matches(pattern, text, ignores_case))
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        sizes = [[len(x) for x in _plain(each) if isinstance(x, str)] for each in arguments]
+        text, pattern = (max(each, default=0) for each in sizes)
+        if text * pattern * len(arguments[0]) > MOST_STEPS:
+            raise BadQuestion(
+                f"LIKE would compare more than {MOST_STEPS:,} letters. Take a shorter pattern."
+            )
+        return _texts(lambda text, pattern: matches(pattern, text, ignores_case))(arguments, levels)
+
+    return applied
 
 
 def _as_number(arguments: Sequence[Value], levels: Levels) -> Value:
@@ -301,7 +339,7 @@ FUNCTIONS: dict[str, Work] = {
     "abs": lambda arguments, levels: arithmetic.absolute(numbers_of(arguments[0], levels), levels),
     "floor": _rising(np.floor),
     "ceil": _rising(np.ceil),
-    "trunc": _rising(np.trunc),
+    "trunc": _rounded("trunc", 0.0),
     "sign": _rising(np.sign),
     "sqrt": _rising(_root, lambda x: 0.5 / np.sqrt(x)),
     "exp": _rising(np.exp, np.exp),
@@ -325,7 +363,7 @@ FUNCTIONS: dict[str, Work] = {
     "ln": _log(math.e),
     "log10": _log(10.0),
     "log2": _log(2.0),
-    "round": _rounded,
+    "round": _rounded("round", 0.5),
     "number": _as_number,
     "text": _as_text,
     "coalesce": _coalesced,
@@ -338,10 +376,11 @@ FUNCTIONS: dict[str, Work] = {
     "lower": _texts(str.lower),
     "trim": _texts(str.strip),
     "length": _texts(len),
-    "concat": _texts(lambda *texts: "".join(map(str, texts))),
+    "concat": _texts(_joined, of_null=""),
+    "||": _texts(_joined),
     "substring": _texts(_part_of_text),
     "left": _texts(lambda text, length: text[: int(length)]),
-    "right": _texts(lambda text, length: text[max(0, len(text) - int(length)) :]),
+    "right": _texts(_end_of_text),
     "replace": _texts(lambda text, old, new: text.replace(old, new) if old else text),
     "position": _texts(lambda text, part: text.find(part) + 1),
     "like": _like(False),

@@ -23,15 +23,14 @@ def compared(left: Value, sign: str, right: Value, levels: Levels) -> Labels:
     """`left sign right`, for =, !=, <, <=, > and >=."""
     if isinstance(left, Labels) and isinstance(right, Labels):
         pairs = zip(left.values, right.values, strict=True)
-        return Labels.of(
-            [_plainly(a, sign, b) for a, b in pairs], _either(left.unsure, right.unsure)
-        )
+        found = Labels.of([_plainly(a, sign, b) for a, b in pairs])
+        return Labels(found.values, _either(left.unsure, right.unsure), joined_origins(left, right))
     left, right = (
         numbers_of(left, levels, "A comparison"),
         numbers_of(right, levels, "A comparison"),
     )
     a, b = left.estimate, right.estimate
-    found = {"=": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
+    holding = {"=": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
     surely_below, surely_above = left.upper < right.lower, left.lower > right.upper
     if sign in ("=", "!="):
         same = (left.lower == left.upper) & (right.lower == right.upper)
@@ -41,7 +40,7 @@ def compared(left: Value, sign: str, right: Value, levels: Levels) -> Labels:
     else:
         sure = surely_above | (left.upper <= right.lower)
     nothing = left.is_null | right.is_null
-    values = [None if null else bool(each) for null, each in zip(nothing, found, strict=True)]
+    values = [None if null else bool(each) for null, each in zip(nothing, holding, strict=True)]
     unsure = ~sure & ~nothing
     made = Labels.of(values, unsure if unsure.any() else None)
     return Labels(made.values, made.unsure, joined_origins(left, right))
@@ -130,7 +129,10 @@ def is_open(condition: Labels) -> bool:
 
 
 def is_null(value: Value) -> Labels:
-    return Labels.of([bool(each) for each in value.is_null])
+    found = Labels.of([bool(each) for each in value.is_null])
+    if isinstance(value, Numbers):
+        return found
+    return Labels(found.values, value.unsure, value.origins)
 
 
 def _either(left: Unsure | None, right: Unsure | None) -> Unsure | None:

@@ -102,6 +102,10 @@ class Order:
     nulls_first: bool = False
 
 
+RANGE, ROWS, WHOLE = "range", "rows", "whole"
+"""The frames of a window: up to the last row that is alike in the order, up to the row itself, or all rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Over:
     """A window function: the rows with the same partition, in some order."""
@@ -110,8 +114,8 @@ class Over:
     arguments: tuple[Expression, ...]
     partition: tuple[Expression, ...] = ()
     order: tuple[Order, ...] = ()
-    is_whole: bool = False
-    """Whether the frame is the whole partition although there is an order."""
+    frame: str = RANGE
+    """Up to which row a row sees: `RANGE`, `ROWS` or `WHOLE`."""
 
 
 Expression = Measure | Key | Field | Literal | Call | Case | Scalar | Lookup | Across | Over

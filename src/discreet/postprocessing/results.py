@@ -1,7 +1,8 @@
 """From a statement's questions and their answers to one table of answers.
 
-The work is done twice at most. The first time shows how many noisy numbers each column of the result rests
-on; the second time every such number is taken at a confidence at which all of them hold together.
+The work is done twice. The first time shows how many noisy numbers each column of the result rests
+on; the second time every such number is taken at a confidence at which all of them hold together. Where wider intervals leave
+more open, so that a column rests on still more numbers, it is done again.
 """
 
 from __future__ import annotations
@@ -55,14 +56,18 @@ def worked(
                 discovered,
                 statement.questions,
             )
-            return Work(groups).result(statement.table)
+            work = Work(groups)
+            made = work.result(statement.table)
+            made.notes |= work.notes
+            return made
 
-    stated = Levels(exact(confidence, name="confidence"))
-    found = done(stated)
-    needed = {each.shared for each in found.values[: found.shows] if isinstance(each, Numbers)}
-    levels = Levels(stated.confidence, tuple(sorted({1, *needed})))
-    if len(levels) > 1:
+    levels = Levels(exact(confidence, name="confidence"))
+    while True:
         found = done(levels)
+        needed = {each.shared for each in found.values[: found.shows] if isinstance(each, Numbers)}
+        if needed.issubset(levels.shared):
+            break
+        levels = Levels(levels.confidence, tuple(sorted({*levels.shared, *needed})))
     found.notes |= dict.fromkeys(statement.notes)
     return _answers(found, levels, statement.text, confidence)
 

@@ -84,13 +84,14 @@ def partitioned(values: Sequence[Value], rows: int) -> Groups:
     if not values:
         return [np.array([place]) for place in range(rows)]
     found: dict[tuple[Any, ...], list[int]] = {}
-    for place, key in enumerate(zip(*(each.plain.tolist() for each in values), strict=True)):
+    for place, key in enumerate(zip(*(each.keys for each in values), strict=True)):
         found.setdefault(key, []).append(place)
     return [np.array(places, dtype=np.int64) for places in found.values()]
 
 
 def first_of_each(value: Value, rows: Places) -> Places:
-    found = {value.plain[row]: row for row in reversed(rows)}
+    keys = value.keys
+    found = {keys[row]: row for row in reversed(rows)}
     return np.array(sorted(found.values()), dtype=np.int64)
 
 

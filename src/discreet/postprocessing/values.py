@@ -141,6 +141,11 @@ class Numbers:
         return self.estimate
 
     @property
+    def keys(self) -> list[float | None]:
+        """The same, to be compared: nulls are alike."""
+        return [None if each != each else each for each in self.estimate.tolist()]
+
+    @property
     def is_null(self) -> Bools:
         return np.isnan(self.estimate)
 
@@ -181,6 +186,10 @@ class Labels:
     @property
     def plain(self) -> Objects:
         return self.values
+
+    @property
+    def keys(self) -> list[Any]:
+        return list(self.values)
 
     @property
     def is_null(self) -> Bools:

@@ -7,18 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.arrays import Bools
+from discreet.arrays import Bools, Floats
+from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups, across, ranks, retagged, running
-from discreet.postprocessing.arithmetic import chosen, numbers_of
+from discreet.postprocessing.arithmetic import chosen, constant_of, numbers_of
 from discreet.postprocessing.joint_noise import JointNoise
-from discreet.postprocessing.plan import Over
+from discreet.postprocessing.plan import ROWS, WHOLE, Over
 from discreet.postprocessing.rows import Places, sorted_places, stacked
-from discreet.postprocessing.values import Labels, Levels, Numbers, Value
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value, chosen_from
 from discreet.schema.columns.column import OTHER_LABEL
 
 AGGREGATES = ("sum", "avg", "count", "min", "max")
 RANKS = ("rank", "dense_rank", "row_number")
-SHIFTS = ("lag", "lead", "first_value", "last_value")
+PLACES = (*RANKS, "ntile")
+"""Functions whose intervals say which places are possible."""
 
 
 def over(
@@ -26,7 +28,8 @@ def over(
 ) -> Value:
     """A window function of all rows; `groups` are the partitions, `keys` what they are ordered by."""
     rows = sum(len(each) for each in groups)
-    if asked.function in AGGREGATES and (not keys or asked.is_whole):
+    sees_all = asked.frame == WHOLE or (not keys and asked.frame != ROWS)
+    if asked.function in AGGREGATES and sees_all:
         value = arguments[0] if arguments else None
         tag = f"over {asked.partition}"
         found = across(asked.function, value, groups, levels, level=0.5, tag=tag)
@@ -56,28 +59,61 @@ def _ordered(
     rows, name = len(own), asked.function
     order = sorted_places(keys, asked.order, rows)
     if name in RANKS:
-        return ranks(
-            keys or [Labels.of([0] * rows)],
-            order,
-            levels,
-            kind=name,
-            descends=bool(asked.order) and asked.order[0].is_descending,
-        )
+        return ranks(keys, asked.order, order, levels, kind=name)
+    if name == "ntile":
+        return _tiles(_step(arguments[0], levels), keys, asked, order, levels)
     if name in ("lag", "lead"):
         return _neighbours(asked, arguments, order, _placed(keys, rows)[order], levels)
-    if name in SHIFTS:
-        return _first_or_last(asked, arguments[0], order)
-    if name == "ntile":
-        tiles = max(1, int(numbers_of(arguments[0], levels).estimate[0])) if rows else 1
-        return _by_place(np.floor(np.arange(rows) * tiles / max(rows, 1)) + 1, order, levels)
+    last = _last_seen(asked.frame, keys, order)
+    if name in ("first_value", "last_value"):
+        return _first_or_last(asked, arguments[0], order, last)
     if name == "count":
-        return _by_place(np.arange(1.0, rows + 1), order, levels)
-    return running(name, numbers_of(arguments[0], levels), order, levels)
+        known = ~arguments[0].is_null[order] if arguments else np.ones(rows, dtype=np.bool_)
+        return _by_place(np.cumsum(known, dtype=np.float64)[last], order, levels)
+    return running(name, numbers_of(arguments[0], levels), order, last, levels)
 
 
-def _by_place(
-    numbers: np.ndarray[tuple[int], np.dtype[np.float64]], order: Places, levels: Levels
-) -> Numbers:
+def _last_seen(frame: str, keys: list[Value], order: Places) -> Places:
+    """For each place in the order, the last place that its row sees."""
+    rows = len(order)
+    if frame == ROWS:
+        return np.arange(rows)
+    ends = np.full(rows, rows - 1)
+    if frame != WHOLE:  # up to the last row that is alike
+        columns = [each.keys for each in keys]
+        for place in range(rows - 2, -1, -1):
+            own, after = order[place], order[place + 1]
+            alike = all(column[own] == column[after] for column in columns)
+            ends[place] = ends[place + 1] if alike else place
+    return ends
+
+
+def _step(value: Value, levels: Levels) -> int:
+    """The number that `ntile`, `lag` and `lead` take."""
+    given = constant_of(numbers_of(value, levels))
+    if given is None or given != int(given):
+        raise BadQuestion("ntile(n), lag(x, n) and lead(x, n) take one whole number n.")
+    return int(given)
+
+
+def _tiles(tiles: int, keys: list[Value], asked: Over, order: Places, levels: Levels) -> Numbers:
+    """Parts of nearly equal size, the larger ones first. The possible places of a row say which part it may be in."""
+    if tiles < 1:
+        raise BadQuestion("ntile(n) takes a number n of at least 1.")
+    size, larger = divmod(len(order), tiles)
+    first = larger * (size + 1)
+
+    def tile(place: Floats) -> Floats:
+        behind = larger + (place - 1 - first) // max(size, 1)
+        return np.where(place - 1 < first, (place - 1) // (size + 1), behind) + 1
+
+    places = ranks(keys, asked.order, order, levels, kind="row_number")
+    lower, upper = tile(places.lower), tile(places.upper)
+    std = (upper[0] - lower[0]) / 4
+    return replace(places, estimate=tile(places.estimate), lower=lower, upper=upper, std=std)
+
+
+def _by_place(numbers: Floats, order: Places, levels: Levels) -> Numbers:
     """The number of each row's place in the order."""
     found = np.empty(len(order))
     found[order] = numbers
@@ -93,13 +129,13 @@ def _placed(keys: list[Value], rows: int) -> Bools:
     return found
 
 
-def _first_or_last(asked: Over, value: Value, order: Places) -> Value:
-    """The value of the first row, or of the last so far, which is the row itself."""
+def _first_or_last(asked: Over, value: Value, order: Places, last: Places) -> Value:
+    """The value of the first row, or of the last that a row sees."""
     if not len(order):
         return value
-    if asked.function == "first_value":
-        value = value.taken(np.full(len(order), order[0]))
-    return _moved(value, asked.function)
+    at = np.empty(len(order), dtype=np.int64)
+    at[order] = order[0] if asked.function == "first_value" else order[last]
+    return _moved(value.taken(at), asked.function)
 
 
 def _neighbours(
@@ -112,7 +148,7 @@ def _neighbours(
     chain = order[placed]
     back = np.full(rows, -1, dtype=np.int64)
     back[chain] = np.arange(len(chain))
-    step = 1 if len(arguments) < 2 else int(numbers_of(arguments[1], levels).estimate[0])
+    step = 1 if len(arguments) < 2 else _step(arguments[1], levels)
     source = back - step if asked.function == "lag" else back + step
     outside = (back < 0) | (source < 0) | (source >= len(chain))
     at = chain[np.clip(source, 0, len(chain) - 1)] if len(chain) else order
@@ -126,8 +162,8 @@ def _neighbours(
 
 
 def _moved(value: Value, tag: str) -> Value:
-    """The numbers of other rows."""
-    value = replace(value, origins=retagged(value, tag, 1))
+    """The numbers of other rows; where noisy numbers chose these, the intervals of all rows must hold."""
+    value = replace(value, origins=retagged(value, tag, chosen_from(value)))
     if isinstance(value, Numbers) and not isinstance(value.noise, JointNoise):
         return replace(value, noise=None)  # of independent rows, another row's draws have no name
     return value

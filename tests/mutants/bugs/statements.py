@@ -19,6 +19,42 @@ FORESEEN = "tests/releases/test_foreseen_claims.py"
 
 STATEMENTS = (
     Mutant(
+        name="rows-that-are-alike-are-summed-one-by-one",
+        trap=42,
+        file="src/discreet/postprocessing/windows.py",
+        old="""    if frame == ROWS:
+        return""",
+        new="""    if frame != WHOLE:
+        return""",
+        tests=(f"{CORPUS}::test_a_curator_without_noise_answers_as_duckdb_does",),
+    ),
+    Mutant(
+        name="a-rank-by-a-noisy-second-key-is-exact",
+        trap=42,
+        file="src/discreet/postprocessing/across.py",
+        old="""    if noisy is None:
+        return""",
+        new="""    if noisy is None or noisy > 0:
+        return""",
+        tests=(f"{COVERAGE}::test_intervals_of_expressions_hold[a rank by a second key]",),
+    ),
+    Mutant(
+        name="how-many-groups-noise-leaves-is-exact",
+        trap=42,
+        file="src/discreet/postprocessing/working/expressions.py",
+        old="""value is None and doubt is not None and""",
+        new="""value is None and doubt is None and""",
+        tests=(f"{COVERAGE}::test_intervals_of_expressions_hold[how many are large]",),
+    ),
+    Mutant(
+        name="a-text-over-results-grows-without-an-end",
+        trap=42,
+        file="src/discreet/postprocessing/functions.py",
+        old="""            if length > LONGEST_RESULT or""",
+        new="""            if length > 1_000_000 or""",
+        tests=(f"{REFUSED}::test_what_is_refused_is_refused_in_words_of_sql",),
+    ),
+    Mutant(
         name="a-sum-of-rows-that-noise-chose-has-the-law-of-so-many-draws",
         trap=42,
         file="src/discreet/postprocessing/across.py",

@@ -38,6 +38,8 @@ class CallReader:
             exp.Between: self._between,
             exp.In: self._in,
             exp.Is: self._is,
+            exp.NullSafeEQ: self._is_same,
+            exp.NullSafeNEQ: lambda node, scope: Call("not", (self._is_same(node, scope),)),
             exp.Pi: lambda node, scope: Literal(math.pi),
             exp.Case: self._case,
             exp.If: self._if,
@@ -123,8 +125,15 @@ class CallReader:
             return Call("is null", (self._value(node.this, scope),))
         if type(node.expression) is self.exp.Boolean:
             truth = Literal(bool(node.expression.this))
-            return Call("=", (self._value(node.this, scope), truth))
+            found = Call("=", (self._value(node.this, scope), truth))
+            return Call("coalesce", (found, Literal(False)))
         return None
+
+    def _is_same(self, node: Any, scope: Scope) -> Expression:
+        """IS NOT DISTINCT FROM, under which nulls are alike."""
+        sides = self._value(node.this, scope), self._value(node.expression, scope)
+        nulls = Call("and", tuple(Call("is null", (each,)) for each in sides))
+        return Call("coalesce", (Call("=", sides), nulls))
 
     def _moment(self, node: Any) -> tuple[str, Any] | None:
         """Which part of a date a function gives, and of what; `None` for any other function."""
@@ -201,7 +210,7 @@ def _functions(exp: Any) -> dict[type[Any], str]:
         exp.Round: "round", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "ln", exp.Log: "log10",
         exp.Sign: "sign", exp.Trunc: "trunc", exp.Coalesce: "coalesce", exp.Nullif: "nullif",
         exp.Greatest: "greatest", exp.Least: "least", exp.Upper: "upper", exp.Lower: "lower",
-        exp.Trim: "trim", exp.Length: "length", exp.Concat: "concat", exp.DPipe: "concat",
+        exp.Trim: "trim", exp.Length: "length", exp.Concat: "concat", exp.DPipe: "||",
         exp.Substring: "substring", exp.Like: "like", exp.ILike: "ilike", exp.And: "and", exp.Or: "or",
         exp.Not: "not", exp.Sin: "sin", exp.Cos: "cos", exp.Tan: "tan", exp.Asin: "asin",
         exp.Acos: "acos", exp.Atan: "atan", exp.Sinh: "sinh", exp.Tanh: "tanh", exp.Atanh: "atanh",

@@ -324,10 +324,15 @@ class ExpressionReader(WindowReader):
             exp.PercentileCont,
             exp.PercentileDisc,
         ):
-            name, argument = "quantile", node.expression.expressions[0].this
+            ordered = node.expression.expressions[0]
+            name, argument = _QUANTILES[type(node.this) is exp.PercentileDisc], ordered.this
             level = self._level(node.this.this)
+            level = 1 - level if ordered.args.get("desc") else level
         elif type(node) is exp.Quantile:
             level = self._level(node.args["quantile"])
+        elif type(node) is exp.Anonymous and len(node.expressions) == 2:
+            name = _QUANTILES[str(node.this).lower() == "quantile_disc"]
+            argument, level = node.expressions[0], self._level(node.expressions[1])
         if name is None:
             raise BadQuestion(f"{spoken(node)} cannot be taken over the rows of a subquery.")
         distinct = type(argument) is exp.Distinct
@@ -364,7 +369,9 @@ def _is_one_row(table: Table) -> bool:
     return table.keys == () or (table.keys is None and _is_one_row(table.source))
 
 
+_QUANTILES = ("quantile", "quantile of rows")
+"""Between two rows, as `percentile_cont` is, and the value of a row, as `percentile_disc` is."""
 _ACROSS = {
     "Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Median": "quantile",
-    "Quantile": "quantile", "Stddev": "stddev", "StddevSamp": "stddev", "Variance": "variance",
+    "Quantile": "quantile of rows", "Stddev": "stddev", "StddevSamp": "stddev", "Variance": "variance",
 }  # fmt: skip

@@ -6,7 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.postprocessing.plan import Expression, Field, Key, Literal, Measure, Order, Over
+from discreet.postprocessing.plan import (
+    RANGE,
+    ROWS,
+    WHOLE,
+    Expression,
+    Field,
+    Key,
+    Literal,
+    Measure,
+    Order,
+    Over,
+)
 from discreet.postprocessing.reading.calls import CallReader
 from discreet.postprocessing.reading.scope import Dialect, Pending, Scope
 from discreet.postprocessing.reading.syntax import nodes_in, spoken
@@ -42,7 +53,7 @@ class WindowReader(CallReader):
             Order(
                 Literal(0),
                 bool(each.args.get("desc")),
-                bool(each.args.get("desc") and each.args.get("nulls_first")),
+                bool(each.args.get("nulls_first")),
             )
             for each in clause.expressions
         ]
@@ -82,6 +93,9 @@ class WindowReader(CallReader):
         name = _OVER.get(type(inside).__name__)
         if name is None or (not scope.is_grouped and scope.rows is not None):
             raise BadQuestion(f"{spoken(inside)} OVER (...) is not answered.")
+        if node.args.get("alias") or node.args.get("first") is not None:
+            raise BadQuestion("Write what stands in WINDOW into the brackets of OVER (...).")
+        frame = self._frame(node.args.get("spec"))
         partition = tuple(self._value(each, scope) for each in node.args.get("partition_by") or ())
         order = self._order(node, scope, 0, items=[]) if node.args.get("order") else ()
         arguments: list[Expression] = []
@@ -89,24 +103,26 @@ class WindowReader(CallReader):
             if type(each) is exp.Star or (name == "count" and type(each) is exp.Literal):
                 continue
             arguments.append(self._value(each, scope))
-        coarser = self._coarser(name, arguments, partition, order, scope)
+        framed = order or frame == ROWS
+        coarser = None if framed else self._coarser(name, arguments, partition, scope)
         if coarser is not None:
             return coarser
-        return Over(name, tuple(arguments), partition, order, self._is_whole(node.args.get("spec")))
+        return Over(name, tuple(arguments), partition, order, frame)
 
-    def _is_whole(self, spec: Any) -> bool:
+    def _frame(self, spec: Any) -> str:
         if spec is None:
-            return False
-        start, end = (
-            str(spec.args.get("start") or "").upper(),
-            str(spec.args.get("end") or "").upper(),
+            return RANGE
+        start, end, side, kind = (
+            str(spec.args.get(each) or "").upper()
+            for each in ("start", "end", "start_side", "kind")
         )
-        if start == "UNBOUNDED" and end == "UNBOUNDED":
-            return True
-        if start == "UNBOUNDED" and end in ("CURRENT ROW", ""):
-            return False
+        if start == "UNBOUNDED" and side == "PRECEDING" and not spec.args.get("exclude"):
+            if end == "UNBOUNDED":
+                return WHOLE
+            if end in ("CURRENT ROW", ""):
+                return ROWS if kind == "ROWS" else RANGE
         raise BadQuestion(
-            "A window's frame is the whole partition, or all rows up to the current one."
+            "A window's frame is the whole partition, or all rows up to the current one, without EXCLUDE."
         )
 
     def _coarser(
@@ -114,17 +130,10 @@ class WindowReader(CallReader):
         name: str,
         arguments: list[Expression],
         partition: tuple[Expression, ...],
-        order: tuple[Order, ...],
         scope: Scope,
     ) -> Expression | None:
         """The sum of a count over groups is the count of wider groups, which a release answers better."""
-        if (
-            not self.dialect.is_free
-            or name != "sum"
-            or order
-            or scope.rows is None
-            or scope.has_having
-        ):
+        if not self.dialect.is_free or name != "sum" or scope.rows is None or scope.has_having:
             return None
         (argument,) = arguments or (None,)
         if not isinstance(argument, Measure) or not all(

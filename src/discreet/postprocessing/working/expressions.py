@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing import logic
-from discreet.postprocessing.across import across, mode_of
+from discreet.postprocessing.across import across, mode_of, open_count
 from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.joint_noise import JointNoise
@@ -36,8 +36,9 @@ from discreet.postprocessing.values import (
     chosen_among,
     joined_origins,
 )
-from discreet.postprocessing.windows import over
-from discreet.postprocessing.working.frames import Frame, Result
+from discreet.postprocessing.windows import PLACES, over
+from discreet.postprocessing.working.frames import Doubt, Frame, Result
+from discreet.postprocessing.working.open_places import note_open_filter, note_open_window
 
 
 class ExpressionWork:
@@ -47,6 +48,8 @@ class ExpressionWork:
         self._levels = levels
         self._scalars: dict[int, Value] = {}
         self._tables: dict[int, Result] = {}
+        self.notes: dict[str, None] = {}
+        """What the noise leaves open inside of expressions."""
 
     def result(self, table: Table) -> Result:
         """What a table is worked out to."""
@@ -120,10 +123,10 @@ class ExpressionWork:
         known = {
             key: place
             for place, key in enumerate(
-                zip(*(each.plain.tolist() for each in found.values[:-1]), strict=True)
+                zip(*(each.keys for each in found.values[:-1]), strict=True)
             )
         }
-        wanted = zip(*(each.plain.tolist() for each in keys), strict=True)
+        wanted = zip(*(each.keys for each in keys), strict=True)
         places = np.array([known.get(key, -1) for key in wanted], dtype=np.int64)
         missing = (
             places < 0
@@ -143,12 +146,17 @@ class ExpressionWork:
         inner, groups = frame.inner, frame.groups
         assert inner is not None and groups is not None
         value = None if asked.argument is None else self._value(asked.argument, inner)
+        doubt = inner.doubt
         if asked.condition is not None:
             condition = logic.truths(self._value(asked.condition, inner))
             met = logic.holds(condition)
             groups = [each[met[each]] for each in groups]
+            note_open_filter(condition, self.notes)
+            doubt = Doubt.of(condition, inner.rows, inner.doubt, self._levels)
             if value is not None and logic.is_open(condition):
                 value = chosen_among(value, inner.rows)
+        if asked.function == "count" and value is None and doubt is not None and len(groups) == 1:
+            return open_count(len(groups[0]), doubt.fewest, doubt.most, doubt.origins)
         if asked.is_distinct and value is not None:
             groups = [first_of_each(value, each) for each in groups]
             value = chosen_among(value, inner.rows)
@@ -170,4 +178,8 @@ class ExpressionWork:
         groups = partitioned(partition, frame.rows) if partition else [np.arange(frame.rows)]
         arguments = [self._value(each, frame) for each in asked.arguments]
         keys = [self._value(each.key, frame) for each in asked.order]
+        if any(each.origins for each in (*partition, *keys)):
+            arguments = [chosen_among(each, frame.rows) for each in arguments]
+            if asked.function not in PLACES or any(each.origins for each in partition):
+                note_open_window(asked.function, self.notes)
         return over(asked, arguments, keys, groups, self._levels)

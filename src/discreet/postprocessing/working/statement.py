@@ -25,7 +25,7 @@ from discreet.postprocessing.plan import (
 from discreet.postprocessing.rows import partitioned, sorted_places, stacked, unplaced
 from discreet.postprocessing.values import chosen_among
 from discreet.postprocessing.working.expressions import ExpressionWork
-from discreet.postprocessing.working.frames import Frame, Result
+from discreet.postprocessing.working.frames import Doubt, Frame, Result
 from discreet.postprocessing.working.measured_groups import MeasuredGroups
 from discreet.postprocessing.working.open_places import note_open_order, note_open_sides
 
@@ -60,9 +60,12 @@ class Work(ExpressionWork):
         if select.qualify is not None:
             condition = logic.truths(self._value(select.qualify, frame))
             kept = np.flatnonzero(logic.holds(condition))
+            note_open_sides(condition, frame, "QUALIFY", notes)
+            doubt = Doubt.of(condition, frame.rows, frame.doubt, self._levels)
             if logic.is_open(condition):
                 values = [chosen_among(each, frame.rows) for each in values]
             frame, values = frame.taken(kept), [each.taken(kept) for each in values]
+            frame.doubt = doubt
         sort_keys = [self._value(each.key, frame) for each in select.order]
         found = Result(
             [each.name for each in select.outputs],
@@ -70,6 +73,9 @@ class Work(ExpressionWork):
             frame.rows,
             notes,
             sum(not each.is_hidden for each in select.outputs),
+            None
+            if select.is_distinct or select.limit is not None or select.offset
+            else frame.doubt,
         )
         if select.is_distinct:
             if sort_keys:
@@ -110,7 +116,7 @@ class Work(ExpressionWork):
             return self._measured_groups.measured(source, notes)
         inside = self.result(source)
         notes |= inside.notes
-        frame = Frame(inside.rows, [], {}, inside.values)
+        frame = Frame(inside.rows, [], {}, inside.values, doubt=inside.doubt)
         if select.keys is not None and _has_groups(source):
             notes[EMPTY_GROUPS] = None
         if select.where is not None:
@@ -135,7 +141,8 @@ class Work(ExpressionWork):
         found = logic.truths(self._value(condition, frame))
         kept = np.flatnonzero(logic.holds(found))
         note_open_sides(found, frame, what, notes)
-        return frame.chosen(kept) if logic.is_open(found) else frame.taken(kept)
+        made = frame.chosen(kept) if logic.is_open(found) else frame.taken(kept)
+        return replace(made, doubt=Doubt.of(found, frame.rows, frame.doubt, self._levels))
 
     def _distinct(self, found: Result) -> Result:
         places = [

@@ -140,6 +140,8 @@ def _dialect() -> Any:
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
     class AnyQuotes(Dialect):
+        NULL_ORDERING = "nulls_are_last"  # unless NULLS FIRST is written
+
         class Tokenizer(tokens.Tokenizer):
             IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
             KEYWORDS: ClassVar[dict[str, TokenType]] = {

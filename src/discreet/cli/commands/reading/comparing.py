@@ -8,6 +8,8 @@ import click
 
 from discreet.cli.options import FILE, confidence_option, json_option
 
+MOST_SHOWN = 10
+
 
 @click.command()
 @click.argument("release_path", metavar="RELEASE", type=FILE)
@@ -28,12 +30,15 @@ def command(release_path: Path, table: str, confidence: float, as_json: bool) ->
     """
     from discreet.answering import open_release
     from discreet.cli.output import print_json, progress_bar
-    from discreet.custodian.comparison import BANNER, compare
+    from discreet.custodian.comparison import BANNER, compare, left_out
 
     with progress_bar() as advance:
-        found = compare(open_release(release_path), table, confidence=confidence, progress=advance)
+        reader = open_release(release_path)
+        found = compare(reader, table, confidence=confidence, progress=advance)
+    missing = left_out(reader, found)
     if as_json:
-        print_json({"banner": BANNER, "tables": [each.to_dict() for each in found]})
+        tables = [each.to_dict() for each in found]
+        print_json({"banner": BANNER, "tables": tables, "not_compared": missing})
         return
     click.echo(BANNER)
     click.echo(f"{'answers off':>12} {'synthetic off':>14} {'intervals hold':>15}  columns")
@@ -42,4 +47,7 @@ def command(release_path: Path, table: str, confidence: float, as_json: bool) ->
             f"{each.answers:>12.4f} {each.synthetic:>14.4f} {each.held:>15.3f}  {', '.join(each.columns)}"
         )
     click.echo("Off: the part of the rows that is counted in a wrong cell (total variation).")
+    if missing:
+        shown = "; ".join(missing[:MOST_SHOWN]) + ("; ..." if len(missing) > MOST_SHOWN else "")
+        click.echo(f"Not compared: {shown}.")
     click.echo(BANNER)
