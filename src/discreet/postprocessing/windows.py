@@ -12,7 +12,7 @@ from discreet.postprocessing.across import Groups, across, ranks, retagged, runn
 from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Over
-from discreet.postprocessing.rows import Places, sorted_places, stacked
+from discreet.postprocessing.rows import Places, sorted_places, stacked, taken_or_null
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value
 from discreet.schema.columns.column import OTHER_LABEL
 
@@ -65,6 +65,8 @@ def _ordered(
         )
     if name in ("lag", "lead"):
         return _neighbours(asked, arguments, order, _placed(keys, rows)[order], levels)
+    if asked.frame is not None:
+        return _framed(asked, arguments, order[_placed(keys, rows)[order]], rows, levels)
     if name in SHIFTS:
         return _first_or_last(asked, arguments[0], order)
     if name == "ntile":
@@ -100,6 +102,25 @@ def _first_or_last(asked: Over, value: Value, order: Places) -> Value:
     if asked.function == "first_value":
         value = value.taken(np.full(len(order), order[0]))
     return _moved(value, asked.function)
+
+
+def _framed(asked: Over, arguments: list[Value], chain: Places, rows: int, levels: Levels) -> Value:
+    """An aggregate of the rows around each one, among those that have a place in the order; null for the others."""
+    before, after = asked.frame or (None, None)
+    frames = [
+        chain[
+            0 if before is None else max(0, place - before) : None
+            if after is None
+            else place + after + 1
+        ]
+        for place in range(len(chain))
+    ]
+    value = arguments[0] if arguments else None
+    tag = f"from {before} before to {after} after"
+    found = across(asked.function, value, frames, levels, level=0.5, tag=tag)
+    back = np.full(rows, -1, dtype=np.int64)
+    back[chain] = np.arange(len(chain))
+    return taken_or_null(found, back, levels)
 
 
 def _neighbours(

@@ -20,6 +20,8 @@ _OVER = {
     "FirstValue": "first_value", "LastValue": "last_value",
 }  # fmt: skip
 
+_FRAMED = ("sum", "avg", "count", "min", "max")
+
 
 class WindowReader(CallReader):
     """Reads how rows are ordered, and what is computed across them."""
@@ -92,22 +94,44 @@ class WindowReader(CallReader):
         coarser = self._coarser(name, arguments, partition, order, scope)
         if coarser is not None:
             return coarser
-        return Over(name, tuple(arguments), partition, order, self._is_whole(node.args.get("spec")))
+        is_whole, frame = self._frame(node.args.get("spec"))
+        if frame is not None and (name not in _FRAMED or not order):
+            raise BadQuestion(
+                "A moving frame takes sum, avg, count, min or max, and an ORDER BY in its window."
+            )
+        return Over(name, tuple(arguments), partition, order, is_whole, frame)
 
-    def _is_whole(self, spec: Any) -> bool:
+    def _frame(self, spec: Any) -> tuple[bool, tuple[int | None, int | None] | None]:
+        """Whether the frame is the whole partition; else the rows around the current one, if it moves."""
         if spec is None:
-            return False
-        start, end = (
-            str(spec.args.get("start") or "").upper(),
-            str(spec.args.get("end") or "").upper(),
-        )
-        if start == "UNBOUNDED" and end == "UNBOUNDED":
-            return True
-        if start == "UNBOUNDED" and end in ("CURRENT ROW", ""):
-            return False
-        raise BadQuestion(
-            "A window's frame is the whole partition, or all rows up to the current one."
-        )
+            return False, None
+        ends = [
+            self._frame_end(spec, "start", "PRECEDING"),
+            self._frame_end(spec, "end", "FOLLOWING"),
+        ]
+        if ends == [None, None]:
+            return True, None
+        if ends == [None, 0]:
+            return False, None
+        if str(spec.args.get("kind")).upper() != "ROWS" or spec.args.get("exclude"):
+            raise BadQuestion(
+                "A moving frame counts rows: ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."
+            )
+        return False, (ends[0], ends[1])
+
+    def _frame_end(self, spec: Any, end: str, usual: str) -> int | None:
+        """So many rows from the current one; `None`: all of them."""
+        text = str(spec.args.get(end) or "CURRENT ROW").upper()
+        if text == "CURRENT ROW":
+            return 0
+        side = str(spec.args.get(f"{end}_side") or usual).upper()
+        rows = None if text == "UNBOUNDED" else number(text)
+        if side != usual or not (text == "UNBOUNDED" or (isinstance(rows, int) and rows >= 0)):
+            raise BadQuestion(
+                "A window's frame begins at or before the current row and ends at or after it, so many rows away: "
+                "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."
+            )
+        return rows if isinstance(rows, int) else None
 
     def _coarser(
         self,
