@@ -21,7 +21,7 @@ from discreet.postprocessing.arithmetic import chosen
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Join
 from discreet.postprocessing.rows import Places, taken_or_null
-from discreet.postprocessing.values import Labels, Levels, Value
+from discreet.postprocessing.values import Levels, Numbers, Value
 from discreet.postprocessing.working.frames import Result
 
 MOST_ROWS = 100_000
@@ -91,19 +91,18 @@ def _keys(values: Sequence[Value], rows: int, nulls_meet: Sequence[bool]) -> lis
 
 def _apart(value: Value, tag: str) -> Value:
     """The numbers of the right side, which are not the row's own."""
-    value = replace(value, origins=retagged(value, tag, 1))
-    return value if _knows_draws(value) else replace(value, noise=None)
+    return _with_named_draws(replace(value, origins=retagged(value, tag, 1)))
 
 
 def _taken(value: Value, places: Places, levels: Levels) -> Value:
     """The values at some places, and null where there is none."""
     met = places[places >= 0]
     found = taken_or_null(value, places, levels)
-    if len(np.unique(met)) < len(met) and not _knows_draws(found):
-        return replace(found, noise=None)
-    return found
+    return _with_named_draws(found) if len(np.unique(met)) < len(met) else found
 
 
-def _knows_draws(value: Value) -> bool:
-    """Whether rows of it may be anywhere: its draws have names, or it has none."""
-    return isinstance(value, Labels) or isinstance(value.noise, JointNoise)
+def _with_named_draws(value: Value) -> Value:
+    """Without independent draws of each row: where rows are elsewhere or there twice, only recorded draws are known."""
+    if isinstance(value, Numbers) and not isinstance(value.noise, JointNoise):
+        return replace(value, noise=None)
+    return value
