@@ -122,3 +122,34 @@ def test_the_example_of_a_class_names_its_columns_as_sql_does(tmp_path):
 def test_what_is_no_text_is_no_question(reader, question):
     with pytest.raises(BadQuestion, match="a text in SQL, not"):
         reader.ask(question)
+
+
+MOMENTS = """
+dataset = "d"
+[columns.at]
+kind = "datetime"
+range = [2013-01-01T00:00:00, 2013-12-31T23:59:59]
+granularity = "day"
+[columns.day]
+kind = "date"
+range = [2013-01-01, 2013-12-31]
+"""
+
+
+def test_a_day_is_compared_with_the_bounds_of_moments_and_both_are_shown_as_dates(tmp_path):
+    moments = polars.DataFrame({"at": ["2013-05-01T10:00:00"] * 20, "day": ["2013-05-01"] * 20})
+    reader = release(
+        moments, Schema.loads(MOMENTS), budget=Budget(epsilon=20),
+        workload=["histogram(at)", "histogram(day)"], ledger=tmp_path / "l.db",
+    )  # fmt: skip
+
+    def said(condition):
+        notes = reader.ask(f"SELECT count(*) FROM d WHERE {condition}").notes
+        return [note for note in notes if "has the bounds" in note]
+
+    assert said("at <= DATE '2013-12-31'") == []
+    assert said("at BETWEEN DATE '2013-03-01' AND DATE '2013-04-01'") == []
+    (note,) = said("at >= DATE '2014-02-01'")
+    assert "'at' has the bounds 2013-01-01 00:00:00 to 2013-12-31 23:59:59." in note
+    (note,) = said("day > '2014-02-01'")
+    assert "'day' has the bounds 2013-01-01 to 2013-12-31." in note

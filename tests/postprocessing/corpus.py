@@ -340,4 +340,41 @@ CORPUS: dict[str, list[str]] = {
         "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) AS d, percentile_cont(0.25) WITHIN GROUP (ORDER BY n DESC) AS c, "
         "quantile_disc(n, 0.3) AS e, quantile(n, 0.3) AS f FROM (SELECT age, count(*) AS n FROM people WHERE age < 6 GROUP BY age) t",
     ],
+    "joins of results": [
+        "WITH a AS (SELECT town, count(*) AS n FROM people GROUP BY town), b AS (SELECT town, avg(age) AS m FROM people "
+        "GROUP BY town) SELECT a.town, n, m FROM a JOIN b ON a.town = b.town ORDER BY n",
+        "WITH a AS (SELECT town, count(*) AS n FROM people GROUP BY town), b AS (SELECT town, count(*) AS d FROM people "
+        "WHERE sex = 'f' GROUP BY town) SELECT town, d * 1.0 / n AS share FROM a JOIN b USING (town) WHERE n > 600",
+        "SELECT x.age, x.n - y.n AS change FROM (SELECT age, count(*) AS n FROM people GROUP BY age) x JOIN "
+        "(SELECT age, count(*) AS n FROM people GROUP BY age) y ON x.age = y.age + 1",
+        "SELECT x.age, y.n FROM (SELECT age, count(*) AS n FROM people WHERE age < 4 GROUP BY age) x LEFT JOIN "
+        "(SELECT age, count(*) AS n FROM people WHERE age IN (2, 3) GROUP BY age) y ON y.age = x.age",
+        "SELECT age, n, m FROM (SELECT age, count(*) AS n FROM people WHERE age < 4 GROUP BY age) x FULL JOIN "
+        "(SELECT age, count(*) AS m FROM people WHERE age IN (3, 4) GROUP BY age) y USING (age)",
+        "SELECT y.age, x.n FROM (SELECT age, count(*) AS n FROM people WHERE age < 3 GROUP BY age) x RIGHT JOIN "
+        "(SELECT age, count(*) AS m FROM people WHERE age < 5 GROUP BY age) y ON x.age = y.age",
+        "SELECT 100.0 * b.m / a.n AS percent FROM (SELECT count(*) AS n FROM people) a, "
+        "(SELECT count(*) AS m FROM people WHERE sex = 'f') b",
+        "SELECT a.*, b.m FROM (SELECT sex, count(*) AS n FROM people WHERE sex = 'f' GROUP BY sex) a CROSS JOIN "
+        "(SELECT count(*) AS m FROM people) b",
+        "WITH t AS (SELECT sex, town, count(*) AS n FROM people WHERE town IS NOT NULL AND sex IS NOT NULL GROUP BY sex, town), "
+        "s AS (SELECT sex, sum(n) AS total FROM t GROUP BY sex) SELECT t.sex, town, n / total AS share FROM t JOIN s ON "
+        "s.sex = t.sex",
+        "SELECT a.town, sum(b.n) AS n, max(a.n) AS m FROM (SELECT town, count(*) AS n FROM people GROUP BY town) a JOIN "
+        "(SELECT town, age, count(*) AS n FROM people GROUP BY town, age) b ON a.town = b.town GROUP BY a.town",
+        "SELECT * FROM (SELECT sex, count(*) AS n FROM people WHERE sex = 'f' GROUP BY sex) a JOIN (SELECT sex, "
+        "avg(age) AS m FROM people GROUP BY sex) b USING (sex) JOIN (SELECT sex, count(town) AS k FROM people GROUP BY sex) c USING (sex)",
+        "SELECT a.town, a.n + b.n AS twice FROM (SELECT town, count(*) AS n FROM people GROUP BY town) a JOIN (SELECT town, "
+        "count(*) AS n FROM people GROUP BY town) b ON a.town IS NOT DISTINCT FROM b.town",
+    ],
+    "moving frames": [
+        "SELECT age, avg(count(*)) OVER (ORDER BY age ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS x FROM people "
+        "WHERE age IS NOT NULL GROUP BY age",
+        "SELECT age, sum(count(*)) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS x FROM people "
+        "WHERE age IS NOT NULL GROUP BY age",
+        "SELECT sex, age, max(count(*)) OVER (PARTITION BY sex ORDER BY age ROWS 3 PRECEDING) AS x FROM people "
+        "WHERE age IS NOT NULL GROUP BY sex, age",
+        "SELECT age, min(count(*)) OVER (ORDER BY age ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x, "
+        "count(*) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS k FROM people WHERE age IS NOT NULL GROUP BY age",
+    ],
 }

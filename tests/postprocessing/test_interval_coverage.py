@@ -64,6 +64,14 @@ QUESTIONS = {
     "a change": "SELECT age, count(*) - lag(count(*), 1, 0) OVER (ORDER BY age) AS x FROM people GROUP BY age",
     "a running sum": "SELECT age, sum(count(*)) OVER (ORDER BY age) AS x FROM people GROUP BY age ORDER BY age LIMIT 3",
     "a scalar subquery": "SELECT town, count(*) * 1.0 / (SELECT count(*) FROM people) AS x FROM people GROUP BY town",
+    "a ratio of joined results": "WITH a AS (SELECT town, count(*) AS n FROM people GROUP BY town), b AS (SELECT town, "
+    "count(*) AS d FROM people WHERE sex = 'f' GROUP BY town) SELECT town, d * 1.0 / n AS x FROM a JOIN b USING (town)",
+    "a difference of joined rows": "WITH a AS (SELECT age, count(*) AS n FROM people GROUP BY age) SELECT x.age, x.n - y.n AS x "
+    "FROM a x JOIN a y ON x.age = y.age + 1",
+    "a sum over repeated rows": "WITH a AS (SELECT sex, count(*) AS n FROM people GROUP BY sex), b AS (SELECT sex, town, count(*) "
+    "AS k FROM people GROUP BY sex, town) SELECT sum(n) AS x FROM a JOIN b USING (sex)",
+    "a moving average": "SELECT age, avg(count(*)) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS x FROM people "
+    "GROUP BY age",
     "a rounded number": "SELECT round(avg(score), 1) AS x FROM people",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 
 import numpy.typing as npt
 
@@ -22,9 +23,10 @@ from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
 from discreet.answering.usefulness import usefulness
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
+from discreet.artifacts.files import write_release
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import Statement, privacy_statement
-from discreet.errors import BadQuestion, NotAnswerable
+from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.shared.answer.library import Library
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.reading.statement import parts_of, plain_statement, read_statement
@@ -265,6 +267,14 @@ class Reader:
             return self.ask(question).only
         except NotAnswerable:
             return None
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the release's file, whole or not at all: others can open and verify it. It costs nothing more."""
+        if Path(path).exists() and not overwrite:
+            raise BadInput(
+                f"{path} exists already, and may be a release that was paid for. Say overwrite=True, or choose another name."
+            )
+        write_release(self.release, path)
 
     def overview(self) -> Overview:
         """What the release holds, who is protected, and a question of each kind that it answers."""

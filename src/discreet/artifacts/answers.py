@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.artifacts.answer import Answer, Covers, Unit
+from discreet.artifacts.text_tables import text_lines
 from discreet.errors import BadInput
 from discreet.privacy.laws import NoiseLaw
 from discreet.questions.cells.values import Span
@@ -322,15 +323,7 @@ class Answers:
 
     def __str__(self) -> str:
         header, rows, numeric = self._table()
-        widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
-
-        def line(cells: list[str]) -> str:
-            placed = zip(cells, widths, numeric, strict=True)
-            return "  ".join(
-                text.rjust(width) if number else text.ljust(width) for text, width, number in placed
-            ).rstrip()
-
-        lines = [line(header), line(["-" * width for width in widths]), *map(line, rows)]
+        lines = text_lines(header, rows, numeric)
         if len(self) > SHOWN_ROWS:
             lines.append(f"... and {len(self) - SHOWN_ROWS:,} more rows")
         return "\n".join([*lines, *self.notes])

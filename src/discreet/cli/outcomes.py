@@ -57,7 +57,8 @@ def check_output(output: Path | None, *, force: bool) -> None:
 
 def print_outcome(outcome: Outcome) -> None:
     """The table, the bars, the curve and the findings."""
-    from discreet.cli.output import plain_number, print_table
+    from discreet.artifacts.text_tables import plain_number
+    from discreet.cli.output import print_table
 
     if outcome.banner:
         click.echo(outcome.banner)
@@ -91,7 +92,7 @@ def print_outcome(outcome: Outcome) -> None:
 
 def print_curves(series: Sequence[Series], *, across: str, up: str) -> None:
     """A plain chart of letters: a for the first line, b for the second."""
-    from discreet.cli.output import plain_number
+    from discreet.artifacts.text_tables import plain_number
 
     points = [point for each in series for point in each.points]
     xs, ys = [x for x, _ in points], [y for _, y in points]

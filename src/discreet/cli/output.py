@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,15 +63,6 @@ def print_table(
     with wide.capture() as captured:
         wide.print(table)
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
-
-
-def plain_number(value: float | None) -> str:
-    """A number for a table: whole where it is large, four digits where it is small."""
-    if value is None or not math.isfinite(value):
-        return "unknown" if value is None or math.isnan(value) else "unbounded"
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def plural(many: int, noun: str) -> str:

@@ -116,6 +116,8 @@ class Over:
     order: tuple[Order, ...] = ()
     frame: str = RANGE
     """Up to which row a row sees: `RANGE`, `ROWS` or `WHOLE`."""
+    around: tuple[int | None, int | None] | None = None
+    """Rows before and after the current one, `None` for all of them; `None` where the frame does not move."""
 
 
 Expression = Measure | Key | Field | Literal | Call | Case | Scalar | Lookup | Across | Over
@@ -184,7 +186,24 @@ class Union:
     is_distinct: bool = False
 
 
-Table = Select | Union
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """The rows of two results side by side, where their keys are equal."""
+
+    left: Table
+    right: Table
+    keys: tuple[tuple[Expression, Expression], ...] = ()
+    """Each of the left result's rows, and of the right one's. Without keys every row meets every other one."""
+    nulls_meet: tuple[bool, ...] = ()
+    """For each key, whether two nulls are equal, as in IS NOT DISTINCT FROM."""
+    merged: tuple[tuple[int, int], ...] = ()
+    """Columns of the left and of the right result that USING makes one."""
+    keeps_left: bool = False
+    """Whether rows that meet no other one stay, beside nulls."""
+    keeps_right: bool = False
+
+
+Table = Select | Union | Join
 
 
 @dataclass(frozen=True, slots=True)

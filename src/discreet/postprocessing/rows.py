@@ -12,7 +12,7 @@ from discreet.arrays import Bools
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups
-from discreet.postprocessing.arithmetic import numbers_of
+from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.plan import Order
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.values import Span
@@ -124,6 +124,18 @@ def joined_places(
         ],
         dtype=np.int64,
     )
+
+
+def taken_or_null(value: Value, places: Places, levels: Levels) -> Value:
+    """The values at some places, and null where the place is -1."""
+    missing = places < 0
+    nothing: Value = Labels.of([None] * len(places))
+    if isinstance(value, Numbers):
+        nothing = Numbers.exact(np.full(len(places), np.nan), len(levels))
+    if not len(value):
+        return nothing
+    found = value.taken(np.maximum(places, 0))
+    return chosen(missing, None, nothing, found, levels) if missing.any() else found
 
 
 def stacked(parts: list[Value], levels: Levels) -> Value:

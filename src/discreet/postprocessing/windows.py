@@ -13,7 +13,7 @@ from discreet.postprocessing.across import Groups, across, ranks, retagged, runn
 from discreet.postprocessing.arithmetic import chosen, constant_of, numbers_of
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import ROWS, WHOLE, Over
-from discreet.postprocessing.rows import Places, sorted_places, stacked
+from discreet.postprocessing.rows import Places, sorted_places, stacked, taken_or_null
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, chosen_from
 from discreet.schema.columns.column import OTHER_LABEL
 
@@ -64,6 +64,8 @@ def _ordered(
         return _tiles(_step(arguments[0], levels), keys, asked, order, levels)
     if name in ("lag", "lead"):
         return _neighbours(asked, arguments, order, _placed(keys, rows)[order], levels)
+    if asked.around is not None:
+        return _framed(asked, arguments, order[_placed(keys, rows)[order]], rows, levels)
     last = _last_seen(asked.frame, keys, order)
     if name in ("first_value", "last_value"):
         return _first_or_last(asked, arguments[0], order, last)
@@ -136,6 +138,25 @@ def _first_or_last(asked: Over, value: Value, order: Places, last: Places) -> Va
     at = np.empty(len(order), dtype=np.int64)
     at[order] = order[0] if asked.function == "first_value" else order[last]
     return _moved(value.taken(at), asked.function)
+
+
+def _framed(asked: Over, arguments: list[Value], chain: Places, rows: int, levels: Levels) -> Value:
+    """An aggregate of the rows around each one, among those that have a place in the order; null for the others."""
+    before, after = asked.around or (None, None)
+    frames = [
+        chain[
+            0 if before is None else max(0, place - before) : None
+            if after is None
+            else place + after + 1
+        ]
+        for place in range(len(chain))
+    ]
+    value = arguments[0] if arguments else None
+    tag = f"from {before} before to {after} after"
+    found = across(asked.function, value, frames, levels, level=0.5, tag=tag)
+    back = np.full(rows, -1, dtype=np.int64)
+    back[chain] = np.arange(len(chain))
+    return taken_or_null(found, back, levels)
 
 
 def _neighbours(

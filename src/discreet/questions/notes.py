@@ -19,6 +19,8 @@ from discreet.questions.keys import ComputedKey, Key
 from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.column import OTHER_LABEL
 from discreet.schema.columns.named import CategoryColumn
+from discreet.schema.columns.temporal import DateColumn, DatetimeColumn
+from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
 MOST_NOTED = 3
 
@@ -75,11 +77,14 @@ def beyond_bounds(condition: Expression, schema: Schema) -> tuple[str, ...]:
         if bounds is None or getattr(column, "outside", None) != "edge":
             continue
         low, high = (float(each) for each in bounds)
+        shown = f"{low:.15g} to {high:.15g}"
+        if isinstance(column, DateColumn | DatetimeColumn):
+            shown = f"{column.low} to {column.high}"
         above = number > high or (sign == ">" and number == high)
         below = number < low or (sign == "<" and number == low)
         if (above and sign in (">", ">=")) or (below and sign in ("<", "<=")):
             notes[
-                f"Column {name!r} has the bounds {low:.15g} to {high:.15g}. Values beyond them are counted as the nearest "
+                f"Column {name!r} has the bounds {shown}. Values beyond them are counted as the nearest "
                 "bound, so none is counted as beyond."
             ] = None
     return tuple(notes)
@@ -96,7 +101,8 @@ def _ordered(condition: Expression) -> Iterator[tuple[str, str, float]]:
             left, right, sign = right, left, _FLIPPED[sign]
         number = right.value if isinstance(right, Constant) else None
         if isinstance(left, ColumnValue) and isinstance(number, int | float | Fraction | Decimal):
-            yield left.column, sign, float(number)
+            is_day = left.type == "datetime" and right.type == "date"
+            yield left.column, sign, float(number) * (MICROSECONDS_PER_DAY if is_day else 1)
     for argument in condition.arguments:
         yield from _ordered(argument)
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.artifacts.release import ErrorClaim
+from discreet.artifacts.text_tables import plain_number, text_lines
 from discreet.errors import BadInput
 from discreet.families.shared.release.protocol import ClassError, Prepared
 from discreet.privacy.budget import Budget
@@ -68,7 +69,7 @@ class ClassPlan:
         return [{"bound": each.bound, "simultaneous": each.simultaneous} for each in self.claims]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """The expected errors of a release with this budget and workload.
 
@@ -119,6 +120,45 @@ class Plan:
         if self.rows_each == 1 or self.rows_assumed != self.people or self.solved == "rows":
             return f"{self.rows_assumed:,} rows"
         return f"{self.people:,} people of 1 to {self.rows_each:,} rows each, taken as {self.rows_assumed:,} rows"
+
+    @property
+    def title(self) -> str:
+        """What is planned: the dataset, its cost, its size, and what was solved for."""
+        about = f", {self.size}" if self.size else ""
+        solved = f" (solved: {self.solved})" if self.solved else ""
+        return f"{self.dataset}: {self.charge}{about}{solved}"
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """What `discreet plan` prints: a header, and a row of texts for each class."""
+        percent = f"{100 * self.confidence:.6g}%"
+        header = ("for", "share", "noise", "mean error", f"± at {percent}", "± all at once", "of the whole")  # fmt: skip
+        found = []
+        for each in self.classes:
+            relative = each.error.relative
+            laws = sorted({entry["law"]["kind"] for entry in each.noise})
+            found.append(
+                (
+                    each.query_class,
+                    str(each.share),
+                    " and ".join(laws),
+                    plain_number(each.error.expected),
+                    plain_number(each.error.half_width),
+                    plain_number(each.error.simultaneous),
+                    "" if relative is None else f"{relative:.2%}",
+                )
+            )
+        return header, found
+
+    def __str__(self) -> str:
+        header, rows = self.table()
+        lines = text_lines(header, rows, [False] * 3 + [True] * 4)
+        notes = [
+            f"{each.query_class}: {each.error.note}" for each in self.classes if each.error.note
+        ]
+        return "\n".join([self.title, *lines, *notes, *self.warnings])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -31,7 +31,9 @@ _KIND_OF_TYPE = (
     (r"STR|LARGE_UTF8|UUID", "category"),
 )
 _BLANKS = {
-    "category": [f'values = ["{PLACEHOLDER}"]  # every value that the column can hold'],
+    "category": [
+        f'values = ["{PLACEHOLDER}"]  # every value that the column can hold; or, if nobody can list them: undeclared = true'
+    ],
     "boolean": [],
     "integer": [
         f'range = ["{PLACEHOLDER}", "{PLACEHOLDER}"]  # lowest and highest, from public knowledge',
@@ -89,6 +91,7 @@ _TEMPLATES = """\
 #
 #   kind = "category"            # texts
 #   values = ["F", "M"]          # every value that the column can hold
+#   # undeclared = true          # instead of values, if nobody can list them, such as names of towns
 #
 #   kind = "boolean"             # true, false, yes, no, 1, 0
 #

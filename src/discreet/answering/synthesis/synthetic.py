@@ -23,6 +23,7 @@ from discreet.answering.synthesis.drawn_rows import Codes, DrawsFirst, DrawsRows
 from discreet.answering.synthesis.repairing import possible_rows
 from discreet.arrays import Integers
 from discreet.artifacts.answer import Answer
+from discreet.artifacts.text_tables import text_lines
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.public_random import generator
@@ -47,10 +48,12 @@ ARROW_TYPES = {
     "integer": "int64",
     "number": "float64",
 }
+SHOWN = 10
+"""Rows that are printed."""
 WRITERS = (".csv", ".parquet", ".arrow", ".feather")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SyntheticTable:
     """Rows as codes of cells, and the values they stand for. Thread safe: it never changes."""
 
@@ -65,6 +68,13 @@ class SyntheticTable:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __repr__(self) -> str:
+        some = SyntheticTable(self.schema, self.names, self.codes[:SHOWN], self.places[:SHOWN])
+        columns = [[_text(each) or "null" for each in some.column(name)] for name in self.names]
+        lines = text_lines(self.names, list(zip(*columns, strict=True)), [True] * len(self.names))
+        about = f"{len(self):,} synthetic rows of {self.schema.dataset!r}, the first {len(some)}:"
+        return "\n".join([about, *lines, *self.notes])
 
     def column(self, name: str) -> list[Any]:
         """The values of a column, as the schema decodes them."""
@@ -101,6 +111,10 @@ class SyntheticTable:
             return array.take(pyarrow.array(where))
 
         return pyarrow.table({name: of(name) for name in self.names})
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame; needs pandas and pyarrow."""
+        return self.to_arrow().to_pandas()
 
     def write(self, path: str | Path) -> None:
         """As CSV, Parquet or Arrow, by the ending of the name; whole or not at all."""

@@ -132,36 +132,10 @@ def _target(asked: QueryClass, error: str, confidence: float, simultaneous: bool
 
 
 def _print(planned: Plan) -> None:
-    from discreet.cli.output import plain_number, print_table, say
+    from discreet.cli.output import print_table, say
 
-    about = f", {planned.size}" if planned.size else ""
-    solved = f" (solved: {planned.solved})" if planned.solved else ""
-    percent = f"{100 * planned.confidence:.6g}%"
-    print_table(
-        (
-            "for",
-            "share",
-            "noise",
-            "mean error",
-            f"± at {percent}",
-            "± all at once",
-            "of the whole",
-        ),
-        [
-            (
-                row["class"],
-                row["share"],
-                " and ".join(sorted({entry["law"]["kind"] for entry in each.noise})),
-                plain_number(row["expected_error"]),
-                plain_number(row["half_width"]),
-                plain_number(row["simultaneous_bound"]),
-                "" if row["relative_error"] is None else f"{row['relative_error']:.2%}",
-            )
-            for row, each in zip(planned.rows(), planned.classes, strict=True)
-        ],
-        title=f"{planned.dataset}: {planned.charge}{about}{solved}",
-        right=[3, 4, 5, 6],
-    )
+    header, rows = planned.table()
+    print_table(header, rows, title=planned.title, right=[3, 4, 5, 6])
     for row in planned.rows():
         if row["note"]:
             say(f"{row['class']}: {row['note']}")

@@ -165,7 +165,8 @@ def _as_data(made: Release, output: Path, signed_by: str | None) -> dict[str, An
 def _print(made: Release, output: Path) -> None:
     """What was released, for people: its claims, and what they should know of it."""
     from discreet.answering.overview import telling_claims
-    from discreet.cli.output import plain_number, print_table, say
+    from discreet.artifacts.text_tables import plain_number
+    from discreet.cli.output import print_table, say
     from discreet.families.shared.release.trivial_claims import drowned
     from discreet.privacy.guidance import guidance
     from discreet.releases.remarks import remarks

@@ -15,6 +15,7 @@ from discreet.postprocessing.plan import (
     Declared,
     Expression,
     Field,
+    Join,
     Key,
     Literal,
     Lookup,
@@ -25,6 +26,7 @@ from discreet.postprocessing.plan import (
     Scalar,
     Select,
     Table,
+    Union,
 )
 from discreet.postprocessing.reading.aggregates import AggregateRewriter
 from discreet.postprocessing.reading.distinct_values import (
@@ -45,6 +47,7 @@ from discreet.postprocessing.reading.syntax import (
 )
 from discreet.postprocessing.reading.windows import WindowReader
 from discreet.questions.dialects.statement import bare, level_refusal, number
+from discreet.questions.spelling import readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
@@ -124,12 +127,17 @@ class ExpressionReader(WindowReader):
         if type(node.this) is exp.Star:
             raise BadQuestion(ROWS_ARE_NOT_SHOWN)
         name, table = folded(node.name), node.args.get("table")
-        if scope.rows is None and table is not None and folded(table.name) not in scope.tables:
+        behind = None if table is None else folded(table.name)
+        if scope.rows is None and behind is not None and not scope.fields.has_table(behind):
             raise BadQuestion(f"There is no table {table.name!r} in FROM.")
-        if scope.rows is None and not scope.is_grouped:
-            fields = [folded(each) for each in scope.fields]
-            if name in fields:
-                return Field(fields.index(name))
+        places = scope.fields.places(name, behind)
+        if len({scope.fields.tables[place] for place in places}) > 1:
+            raise BadQuestion(
+                f"Several tables in FROM have a column {node.name!r}: write the table's name before it, as in "
+                f"a.{readable_name(node.name)}."
+            )
+        if places and scope.rows is None and not scope.is_grouped:
+            return Field(places[0])
         item = scope.items.get(name)
         if item is not None and name not in scope.resolving and item is not node:
             self._names_used += 1
@@ -148,11 +156,11 @@ class ExpressionReader(WindowReader):
             raise BadQuestion(
                 f"Column {shown!r} is selected outside of an aggregate; add it to GROUP BY."
             )
-        if name in [folded(each) for each in scope.fields]:
+        if places:
             raise BadQuestion(
                 f"Column {node.name!r} is selected outside of an aggregate; add it to GROUP BY."
             )
-        near = did_you_mean(node.name, [*scope.fields, *scope.items])
+        near = did_you_mean(node.name, [*scope.fields.names, *scope.items])
         raise BadQuestion(f"There is no column {node.name!r} in the subquery.{near}")
 
     def _checked_column(self, node: Any, rows: Rows) -> str:
@@ -358,7 +366,9 @@ class ExpressionReader(WindowReader):
 
 def _is_one_row(table: Table) -> bool:
     """Whether a result has one row at most, whatever its numbers are."""
-    if not isinstance(table, Select):
+    if isinstance(table, Join):
+        return _is_one_row(table.left) and _is_one_row(table.right)
+    if isinstance(table, Union):
         return False
     if table.limit is not None and table.limit <= 1:
         return True

@@ -6,10 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.postprocessing.plan import Expression, Field, OneRow, Output, Select, Table, Union
+from discreet.postprocessing.plan import (
+    Expression,
+    Field,
+    Join,
+    OneRow,
+    Output,
+    Select,
+    Table,
+    Union,
+)
 from discreet.postprocessing.reading.expressions import ExpressionReader
 from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Scope
 from discreet.postprocessing.reading.syntax import canonical, written
 from discreet.questions.dialects.statement import bare, number
 from discreet.schema.columns.column import folded
@@ -22,25 +31,21 @@ class ResultSelectReader(ExpressionReader):
         self,
         select: Any,
         source: Table | OneRow,
-        tables: tuple[str, ...],
+        fields: Columns,
         *,
         grouped: bool,
     ) -> Table:
         exp = self.exp
-        fields = () if isinstance(source, OneRow) else names_of(source)
         items: list[tuple[str | None, Any]] = []
         for each in select.expressions:
             if type(each) is exp.Star or (type(each) is exp.Column and type(each.this) is exp.Star):
-                items += [
-                    (name, exp.Column(this=exp.to_identifier(name, quoted=True))) for name in fields
-                ]
+                items += self._starred(each, fields)
             else:
                 items.append((each.alias, each.this) if type(each) is exp.Alias else (None, each))
         inner = Scope(
             items={folded(name): node for name, node in items if name is not None},
             keys={},
             fields=fields,
-            tables=tables,
             is_grouped=False,
         )
         where = select.args.get("where")
@@ -72,6 +77,21 @@ class ResultSelectReader(ExpressionReader):
             **self._limits(select),
         )
 
+    def _starred(self, node: Any, fields: Columns) -> list[tuple[str | None, Any]]:
+        """The columns that a star stands for: all, or those of one table."""
+        exp, table = self.exp, node.args.get("table")
+        found: list[tuple[str | None, Any]] = []
+        for place, name in enumerate(fields.names):
+            own = fields.tables[place]
+            if place in fields.merged if table is None else folded(table.name) not in own:
+                continue
+            behind = exp.to_identifier(own[-1], quoted=True) if own else None
+            column = exp.Column(this=exp.to_identifier(name, quoted=True), table=behind)
+            found.append((name, column))
+        if table is not None and not found:
+            raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+        return found
+
     def _table_keys(
         self, select: Any, items: list[tuple[str | None, Any]], scope: Scope
     ) -> list[Any]:
@@ -89,7 +109,7 @@ class ResultSelectReader(ExpressionReader):
                 if not isinstance(place, int) or not 1 <= place <= len(items):
                     raise BadQuestion(f"GROUP BY {node.this}: SELECT lists {len(items)} columns.")
                 node = items[place - 1][1]
-            elif type(node) is exp.Column and folded(node.name) not in map(folded, scope.fields):
+            elif type(node) is exp.Column and not scope.fields.places(folded(node.name)):
                 node = scope.items.get(folded(node.name), node)
             found.append(bare(node))
         if group.args.get("all"):
@@ -104,7 +124,7 @@ class ResultSelectReader(ExpressionReader):
         if isinstance(table, Rows):
             raise BadQuestion(ROWS_ARE_NOT_SHOWN)
         names = names_of(table)
-        scope = Scope({}, {}, fields=names, is_grouped=False)
+        scope = Scope({}, {}, fields=Columns.of(names), is_grouped=False)
         return Select(
             source=table,
             outputs=tuple(Output(name, Field(place)) for place, name in enumerate(names)),
@@ -145,4 +165,6 @@ def names_of(table: Table) -> tuple[str, ...]:
     """The columns that a result shows."""
     while isinstance(table, Union):
         table = table.tables[0]
+    if isinstance(table, Join):
+        return names_of(table.left) + names_of(table.right)
     return tuple(each.name for each in table.outputs if not each.is_hidden)

@@ -12,11 +12,20 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import BadQuestion, did_you_mean
-from discreet.postprocessing.plan import Field, Measure, OneRow, QueryPlan, Select, Table, Union
+from discreet.postprocessing.plan import (
+    Field,
+    Join,
+    Measure,
+    OneRow,
+    QueryPlan,
+    Select,
+    Table,
+    Union,
+)
+from discreet.postprocessing.reading.joins import JoinReader, Source
 from discreet.postprocessing.reading.result_selects import names_of
-from discreet.postprocessing.reading.row_selects import RowSelectReader
 from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Dialect, Pending
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     asks_between_rows,
@@ -37,9 +46,7 @@ NOT_INTERPOLATED = (
     "neighbouring rows cannot be seen behind the noise."
 )
 SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
-NO_NEIGHBOURS = (
-    "lag and lead leave out the groups null and (other), which have no place in an order."
-)
+NO_NEIGHBOURS = "lag, lead and moving frames leave out the groups null and (other), which have no place in an order."
 MOST_PARTS = 20
 """Aggregates of a refused statement that are tried one by one."""
 MOST_QUESTIONS = 200
@@ -167,7 +174,7 @@ def _is_word_all(node: Any) -> bool:
     )
 
 
-class _Reader(RowSelectReader):
+class _Reader(JoinReader):
     """Reads one statement."""
 
     def __init__(self, schema: Schema, dialect: Dialect, text: str) -> None:
@@ -283,36 +290,8 @@ class _Reader(RowSelectReader):
             parts.append(found)
         return Union(tables=tuple(parts), is_distinct=bool(node.args.get("distinct")))
 
-    def _source(
-        self, select: Any, known: dict[str, Any]
-    ) -> tuple[Table | Rows | OneRow, tuple[str, ...]]:
-        """What stands in FROM, and the names that its columns may stand behind."""
-        exp, source = self.exp, select.args.get("from_")
-        if select.args.get("joins") or select.args.get("laterals"):
-            joined = [each.this for each in select.args.get("joins") or ()]
-            if source is not None and all(
-                type(each) is exp.Subquery for each in (source.this, *joined)
-            ):
-                raise BadQuestion(
-                    "FROM takes one subquery. Write a subquery of one row as a number: SELECT (SELECT count(*) "
-                    "FROM t WHERE ...) / (SELECT count(*) FROM t). To compare groups, use FILTER (WHERE ...), or "
-                    "lag() OVER (ORDER BY ...)."
-                )
-            tables = [
-                each.name for each in (source and source.this, *joined) if type(each) is exp.Table
-            ]
-            if tables and all(folded(each) in known for each in tables):
-                raise BadQuestion(
-                    "JOIN is not answered, also between results of WITH. To compare a group with an earlier one, use "
-                    "lag(n, 12) OVER (ORDER BY month); with all groups, sum(n) OVER (); one part with another, FILTER (WHERE ...)."
-                )
-            raise BadQuestion(
-                "JOIN is not answered: a question is about one dataset. To join tables, declare a view "
-                "over them in the schema."
-            )
-        if source is None:
-            return OneRow(), ()
-        table = source.this
+    def _one_source(self, table: Any, known: dict[str, Any]) -> Source:
+        exp = self.exp
         alias = table.args.get("alias")
         if alias is not None and alias.args.get("columns"):
             raise BadQuestion("Columns cannot be renamed in FROM.")
@@ -322,7 +301,7 @@ class _Reader(RowSelectReader):
             table = table.this  # a name in parentheses
         if type(table) is exp.Subquery:
             inner = without_alias(table)
-            return self._renamed(self._table(inner, known), names), names
+            return self._named_source(self._table(inner, known), names)
         if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
             raise BadQuestion(
                 f"FROM takes the dataset's name, {readable_name(self.schema.dataset)}, or a subquery."
@@ -330,7 +309,7 @@ class _Reader(RowSelectReader):
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             self._count_use(own)
-            return self._renamed(known[own], (own, *names)), (own, *names)
+            return self._named_source(known[own], (own, *names))
         check_plain_table(
             table, readable_name(self.schema.dataset), ("this", "alias", "db", "catalog")
         )
@@ -338,13 +317,16 @@ class _Reader(RowSelectReader):
             written = ", or ".join(f"FROM {readable_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])
             raise BadQuestion(f"There is no table {table.name!r} here.{near} Write {written}.")
-        return Rows((own, *names)), (own, *names)
+        return self._named_source(Rows(()), (own, *names))
 
-    def _renamed(self, table: Table | Rows, names: tuple[str, ...]) -> Table | Rows:
-        return replace(table, tables=names) if isinstance(table, Rows) else table
+    def _named_source(self, table: Table | Rows, names: tuple[str, ...]) -> Source:
+        """A table, and the names that its columns may stand behind."""
+        if isinstance(table, Rows):
+            return replace(table, tables=names), Columns()
+        return table, Columns.of(names_of(table), names)
 
     def _select(self, select: Any, known: dict[str, Any], *, is_top: bool) -> Table | Rows:
-        source, names = self._source(select, known)
+        source, columns = self._source(select, known)
         refused = {
             "windows": "WINDOW", "sample": "TABLESAMPLE", "into": "INTO", "pivots": "PIVOT",
             "locks": "FOR UPDATE", "match": "MATCH_RECOGNIZE", "hint": "a hint", "kind": "SELECT AS",
@@ -362,7 +344,7 @@ class _Reader(RowSelectReader):
             if grouped or distinct is not None:
                 return self._over_rows(select, source, is_top=is_top)
             return self._filtered_rows(select, source)
-        return self._over_table(select, source, names, grouped=grouped)
+        return self._over_table(select, source, columns, grouped=grouped)
 
 
 class _Named:
@@ -374,8 +356,10 @@ class _Named:
     def table(self, table: Table) -> Table:
         if isinstance(table, Union):
             return replace(table, tables=tuple(self.table(each) for each in table.tables))
+        if isinstance(table, Join):
+            return replace(table, left=self.table(table.left), right=self.table(table.right))
         source, inner = table.source, tuple[str, ...]()
-        if isinstance(source, Select | Union):
+        if isinstance(source, Select | Union | Join):
             source = self.table(source)
             inner = names_of(source)
         outputs, taken = [], set[str]()

@@ -62,10 +62,14 @@ def asks_subtotals(tree: Any) -> bool:
 
 
 def asks_neighbours(tree: Any) -> bool:
-    """Whether the row before or after another one is asked for."""
+    """Whether rows before or after another one are asked for: by lag, lead, or a frame that moves."""
     from sqlglot import exp
 
-    return tree.find(exp.Lag, exp.Lead) is not None
+    frames = tree.find_all(exp.WindowSpec)
+    moves = any(
+        type(each.args.get(end)) is exp.Literal for each in frames for end in ("start", "end")
+    )
+    return moves or tree.find(exp.Lag, exp.Lead) is not None
 
 
 def canonical(node: Any) -> str:

@@ -31,6 +31,8 @@ _OVER = {
     "FirstValue": "first_value", "LastValue": "last_value",
 }  # fmt: skip
 
+_FRAMED = ("sum", "avg", "count", "min", "max")
+
 
 class WindowReader(CallReader):
     """Reads how rows are ordered, and what is computed across them."""
@@ -95,7 +97,7 @@ class WindowReader(CallReader):
             raise BadQuestion(f"{spoken(inside)} OVER (...) is not answered.")
         if node.args.get("alias") or node.args.get("first") is not None:
             raise BadQuestion("Write what stands in WINDOW into the brackets of OVER (...).")
-        frame = self._frame(node.args.get("spec"))
+        frame, around = self._frame(node.args.get("spec"))
         partition = tuple(self._value(each, scope) for each in node.args.get("partition_by") or ())
         order = self._order(node, scope, 0, items=[]) if node.args.get("order") else ()
         arguments: list[Expression] = []
@@ -107,23 +109,44 @@ class WindowReader(CallReader):
         coarser = None if framed else self._coarser(name, arguments, partition, scope)
         if coarser is not None:
             return coarser
-        return Over(name, tuple(arguments), partition, order, frame)
+        if around is not None and (name not in _FRAMED or not order):
+            raise BadQuestion(
+                "A moving frame takes sum, avg, count, min or max, and an ORDER BY in its window."
+            )
+        return Over(name, tuple(arguments), partition, order, frame, around)
 
-    def _frame(self, spec: Any) -> str:
+    def _frame(self, spec: Any) -> tuple[str, tuple[int | None, int | None] | None]:
+        """Up to which row a row sees, and the rows around the current one, if the frame moves."""
         if spec is None:
-            return RANGE
-        start, end, side, kind = (
-            str(spec.args.get(each) or "").upper()
-            for each in ("start", "end", "start_side", "kind")
-        )
-        if start == "UNBOUNDED" and side == "PRECEDING" and not spec.args.get("exclude"):
-            if end == "UNBOUNDED":
-                return WHOLE
-            if end in ("CURRENT ROW", ""):
-                return ROWS if kind == "ROWS" else RANGE
-        raise BadQuestion(
-            "A window's frame is the whole partition, or all rows up to the current one, without EXCLUDE."
-        )
+            return RANGE, None
+        if spec.args.get("exclude"):
+            raise BadQuestion("A window's frame is read without EXCLUDE.")
+        before = self._frame_end(spec, "start", "PRECEDING")
+        after = self._frame_end(spec, "end", "FOLLOWING")
+        counts_rows = str(spec.args.get("kind") or "").upper() == "ROWS"
+        if before is None and after is None:
+            return WHOLE, None
+        if before is None and after == 0:
+            return (ROWS if counts_rows else RANGE), None
+        if not counts_rows:
+            raise BadQuestion(
+                "A moving frame counts rows: ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."
+            )
+        return ROWS, (before, after)
+
+    def _frame_end(self, spec: Any, end: str, usual: str) -> int | None:
+        """So many rows from the current one; `None`: all of them."""
+        text = str(spec.args.get(end) or "CURRENT ROW").upper()
+        if text == "CURRENT ROW":
+            return 0
+        side = str(spec.args.get(f"{end}_side") or usual).upper()
+        rows = None if text == "UNBOUNDED" else number(text)
+        if side != usual or not (text == "UNBOUNDED" or (isinstance(rows, int) and rows >= 0)):
+            raise BadQuestion(
+                "A window's frame begins at or before the current row and ends at or after it, so many rows away: "
+                "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."
+            )
+        return rows if isinstance(rows, int) else None
 
     def _coarser(
         self,

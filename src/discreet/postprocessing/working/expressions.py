@@ -27,7 +27,7 @@ from discreet.postprocessing.plan import (
     Scalar,
     Table,
 )
-from discreet.postprocessing.rows import first_of_each, partitioned
+from discreet.postprocessing.rows import first_of_each, partitioned, taken_or_null
 from discreet.postprocessing.values import (
     Labels,
     Levels,
@@ -128,19 +128,8 @@ class ExpressionWork:
         }
         wanted = zip(*(each.keys for each in keys), strict=True)
         places = np.array([known.get(key, -1) for key in wanted], dtype=np.int64)
-        missing = (
-            places < 0
-        )  # a group of which the other table has none, as while a question is rehearsed
-        last = found.values[-1]
-        if not missing.any():
-            return last.taken(places)
-        nothing: Value = Numbers.exact(np.full(rows, np.nan), len(self._levels))
-        if isinstance(last, Labels):
-            nothing = logic.literal(None, rows, self._levels)
-        if missing.all():
-            return nothing
-        value = last.taken(np.maximum(places, 0))
-        return chosen(missing, None, nothing, value, self._levels)
+        # A group may be missing from the other table, as while a question is rehearsed.
+        return taken_or_null(found.values[-1], places, self._levels)
 
     def _across(self, asked: Across, frame: Frame) -> Value:
         inner, groups = frame.inner, frame.groups

@@ -16,6 +16,7 @@ from discreet.postprocessing import logic
 from discreet.postprocessing.plan import (
     Declared,
     Expression,
+    Join,
     Measured,
     OneRow,
     Select,
@@ -26,6 +27,7 @@ from discreet.postprocessing.rows import partitioned, sorted_places, stacked, un
 from discreet.postprocessing.values import chosen_among
 from discreet.postprocessing.working.expressions import ExpressionWork
 from discreet.postprocessing.working.frames import Doubt, Frame, Result
+from discreet.postprocessing.working.joins import joined
 from discreet.postprocessing.working.measured_groups import MeasuredGroups
 from discreet.postprocessing.working.open_places import note_open_order, note_open_sides
 
@@ -47,9 +49,20 @@ class Work(ExpressionWork):
         """What a table is worked out to."""
         if isinstance(table, Select):
             return self._select(table)
+        if isinstance(table, Join):
+            return self._joined(table)
         parts = [self.result(each) for each in table.tables]
         found = self._united(parts)
         return self._distinct(found) if table.is_distinct else found
+
+    def _joined(self, join: Join) -> Result:
+        left, right = (self.result(each) for each in (join.left, join.right))
+        frames = [Frame(each.rows, [], {}, each.values) for each in (left, right)]
+        keys = [
+            (self._value(ours, frames[0]), self._value(theirs, frames[1]))
+            for ours, theirs in join.keys
+        ]
+        return joined(join, left, right, keys, self._levels)
 
     def _select(self, select: Select) -> Result:
         notes: dict[str, None] = {}
@@ -168,10 +181,12 @@ class Work(ExpressionWork):
         )
 
 
-def _has_groups(table: Select | Union) -> bool:
+def _has_groups(table: Table) -> bool:
     """Whether the rows of a result are groups of a question."""
+    if isinstance(table, Join):
+        return _has_groups(table.left) or _has_groups(table.right)
     if isinstance(table, Union):
         return any(_has_groups(each) for each in table.tables)
-    if isinstance(table.source, Select | Union):
+    if isinstance(table.source, Select | Union | Join):
         return table.keys is None and _has_groups(table.source)
     return isinstance(table.source, Measured) and bool(table.source.keys)

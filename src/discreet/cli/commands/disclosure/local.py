@@ -129,9 +129,10 @@ def plan(
 
 
 def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list[Any]) -> None:
+    from discreet.artifacts.text_tables import plain_number
     from discreet.attacks.outcome import Series
     from discreet.cli.outcomes import print_curves
-    from discreet.cli.output import plain_number, print_table
+    from discreet.cli.output import print_table
 
     for name in ("people", "epsilon", "error", "risk"):
         mark = "  (computed)" if found.computed == name else ""
