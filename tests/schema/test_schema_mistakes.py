@@ -119,8 +119,8 @@ MISTAKES = {
     top(NAMED + "[columns.net income]; kind = 'boolean'"): 'as in [columns."net income"].',
     top(NAMED + "[[impossible.été]]"): 'as in [[impossible."été"]].',
     top(NAMED + "Åge = 3"): 'as in "Åge" = 3.',
-    "dataset = people": 'A text stands in straight quotes, as in dataset = "...".',
-    "dataset = “people”": 'A text stands in straight quotes, as in dataset = "...".',
+    "dataset = people": 'Put a text in straight quotes, as in dataset = "...".',
+    "dataset = “people”": 'Put a text in straight quotes, as in dataset = "...".',
 }  # fmt: skip
 
 

@@ -151,7 +151,7 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn]) -> None:
             if place >= 0 and own.field(place).type != dataset.schema.types[column.place]:
                 raise BadSource(
                     f"Column {column.name!r} has different types in the files of the Arrow dataset. No "
-                    "row was read. Write them anew with one type."
+                    "row was read. Write them again with one type."
                 )
 
 

@@ -76,7 +76,7 @@ class OutputFile:
             descriptor = _locked(beside)
         except OSError as error:
             raise BadInput(
-                f"{self.place} cannot be reserved, for {beside} cannot be opened: {error.strerror}. "
+                f"{self.place} cannot be reserved, because {beside} cannot be opened: {error.strerror}. "
                 f"{NOTHING_DONE} Name another file."
             ) from None
         if descriptor is None:

@@ -31,8 +31,7 @@ def render_report(
 ) -> str:
     """The report of a release as one HTML text of at most `LARGEST` bytes.
 
-    Charts are added in order until the page is full. The page says how many were left out. `progress` is
-    told each step, and how much of the whole is done, from 0 to 1.
+    Charts are added in order until the page is full. The page says how many were left out. `progress` is called with each step and the fraction done, from 0 to 1.
     """
     content = gather(reader, confidence=confidence, file_name=file_name, progress=progress)
     for kept in _ever_fewer(content):

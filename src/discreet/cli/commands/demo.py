@@ -66,7 +66,7 @@ def command(directory: Path) -> None:
     write_csv(table, people)
     write_text(declared, schema_text())
     click.echo(f"1. A table to protect: {table}, {PEOPLE:,} generated people.")
-    click.echo(f"2. Its public facts:   {declared}, columns and ranges, learnt from no row.")
+    click.echo(f"2. Its public facts:   {declared}, columns and ranges, not taken from the rows.")
 
     ledger_directory = directory / "ledger"
     shutil.rmtree(ledger_directory, ignore_errors=True)

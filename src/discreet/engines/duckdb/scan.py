@@ -256,7 +256,7 @@ def _refuse_differing_types(
         if len(of_files) < len(files) or len(set(of_files.values())) > 1:
             raise BadSource(
                 f"Column {column.name!r} is missing from some of the {len(files)} files, or has "
-                "different types in them. No row was read. Write them anew with one type."
+                "different types in them. No row was read. Write them again with one type."
             )
 
 

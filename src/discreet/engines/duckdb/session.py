@@ -263,8 +263,7 @@ class Session:
         """A connection that is this thread's alone. Who holds one must not ask for another."""
         if os.getpid() != self._owner:
             raise EngineFailed(
-                "The engine was opened before this process was forked off, and works in the process that "
-                "opened it alone. Open another one here."
+                "The engine was opened before this process was forked, and works only in the process that opened it. Open another one here."
             )
         with self._turn:
             while not self._free and not self._closed:

@@ -160,8 +160,7 @@ class Session:
     def _work(self, job: Callable[[psycopg.Cursor[Any]], T]) -> T:
         if os.getpid() != self._owner:
             raise EngineFailed(
-                "The engine was opened before this process was forked off, and works in the process that "
-                "opened it alone. Open another one here."
+                "The engine was opened before this process was forked, and works only in the process that opened it. Open another one here."
             )
         failure: EngineFailed | None = None
         with self._turn:

@@ -35,7 +35,7 @@ class ValueProtocol(Protocol):
         ...
 
     def support(self, reports: npt.NDArray[Any]) -> Integers:
-        """For each value, how many reports speak for it."""
+        """For each value, how many reports support it."""
         ...
 
 

@@ -41,5 +41,5 @@ def command(release_path: Path, table: str, confidence: float, as_json: bool) ->
         click.echo(
             f"{each.answers:>12.4f} {each.synthetic:>14.4f} {each.held:>15.3f}  {', '.join(each.columns)}"
         )
-    click.echo("Off: the part of the rows that is counted in a wrong cell (total variation).")
+    click.echo("Off: the share of the rows that are counted in a wrong cell (total variation).")
     click.echo(BANNER)

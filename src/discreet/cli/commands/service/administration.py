@@ -298,7 +298,7 @@ def restore(settings_path: Path, folder: Path) -> None:
     from discreet.service.settings import load_settings
 
     put_back(load_settings(settings_path), folder)
-    click.echo("Restored. The ledger is sound, and nothing was charged since the backup.")
+    click.echo("Restored. The ledger is intact, and nothing was charged since the backup.")
 
 
 COMMANDS = (init, add_analyst, revoke, budget, status, backup, restore)

@@ -111,8 +111,8 @@ class Comparison:
         if self.beats_prior:
             return ""
         return (
-            f"This release is not expected to beat an answer without data: its own error is about "
-            f"{self.release:,.0f} rows, that of spreading the rows evenly about {self.prior:,.0f}."
+            f"This release is not expected to be better than a guess without data: its error is about "
+            f"{self.release:,.0f} rows, and that of rows spread evenly about {self.prior:,.0f}."
         )
 
 

@@ -213,8 +213,7 @@ class KeySource(Source):
             return ()
         most = self._schema.unit.groups
         return (
-            f"Each person is seen in at most {most} values of column {self.column!r}; rows of further ones count "
-            "as (other).",
+            f"At most {most} values of each person are used in column {self.column!r}; rows with further values count as (other).",
         )
 
 

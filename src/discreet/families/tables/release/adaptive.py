@@ -96,19 +96,12 @@ FINEST = 1 << 14
 HALVINGS = 30
 SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
-FORESEEN = (
-    "A model is fitted to what stands out. The error and the half-width are those of an average cell, foreseen for "
-    "counts that follow Zipf's law: typically within a factor of 2. Most cells hold few rows, so large groups and tables "
-    "of few cells are off by many times more. The release measures its own error."
-)
+FORESEEN = "A model is fitted to the selected pairs. The error and the half-width are forecasts for an average cell, typically within a factor of 2; they assume counts that follow Zipf's law. Most cells hold few rows, so large groups and tables of few cells have errors many times as large. The release measures its own error."
 CLAIMED = (
-    "For any one query it will claim a bound that is proved and far wider, of up to about ±{:,.0f}; "
+    "For any one query it will claim a proved bound that is far wider, up to about ±{:,.0f}; "
     "each answer has an interval of its own."
 )
-UNKNOWN = (
-    "A model is fitted to what stands out; the expected error is that of noise on everything, the alternative "
-    "that it is preferred to. The release measures its own error."
-)
+UNKNOWN = "A model is fitted to the selected pairs. The expected error is that of noise on everything, to which the model is preferred. The release measures its own error."
 
 
 @dataclass(frozen=True, slots=True)
