@@ -85,7 +85,7 @@ ONLY_COMPUTED_AGAIN: Mapping[str, str] = {
     "parts/*/measurements/*/levels/*": "where a tree stopped, and how a path's epsilon is spread over it",
     "privacy/words*": "the words of the statement, which another version may have chosen differently",
 }
-"""What cannot be checked of a file by another version, beside `EXCUSED`: `verify` says that it was not."""
+"""What `verify` does not check in a file of another version, besides `EXCUSED`, and says so."""
 
 
 NOT_FITTED_AGAIN: Mapping[str, str] = {
@@ -95,7 +95,7 @@ NOT_FITTED_AGAIN: Mapping[str, str] = {
     "parts/*/measurements": "the order of the measurements",
     "parts/*/measurements/*/query*": "what was measured, as long as its sensitivity is as recorded",
 }
-"""What is not checked of a fitted model without `--thorough`, beside `EXCUSED`: `verify` says that it was not."""
+"""What `verify` does not check in a fitted model without `--thorough`, besides `EXCUSED`, and says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Subject:
 
 @dataclass(slots=True)
 class Forgeries:
-    """What became of the altered files of one release."""
+    """The results for the altered files of one release."""
 
     title: str
     tried: int = 0

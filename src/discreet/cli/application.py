@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),
 }
-"""Name -> module in this room (whose `command` it is), and the line that `--help` shows."""
+"""Name -> module in this package (with its `command`), and the line that `--help` shows."""
 
 EPILOG = """\b
 A first walk:

@@ -68,7 +68,7 @@ def _rendered(content: Content) -> str:
 
 
 def _resource(name: str) -> Markup:
-    """A file of this room: ours, so it needs no escaping."""
+    """A file of this package: it is our own, so it needs no escaping."""
     return Markup(files("discreet.report").joinpath(name).read_text(encoding="utf-8"))
 
 

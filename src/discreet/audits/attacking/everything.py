@@ -72,7 +72,7 @@ def attack_all(
 
 
 def generalised(table: Table, known: Sequence[str], secret: str, *, seed: int = 0) -> Outcome:
-    """What k-anonymised tables tell: classes with one secret, and two tables with common people."""
+    """What k-anonymised tables disclose: classes with one secret, and two tables with common people."""
     lines, curve = [], []
     rows = len(table[secret])
     for size in SIZES:

@@ -43,7 +43,7 @@ def command(directory: Path) -> None:
     release at epsilon 1, answers with intervals beside the truth, a report, and an attack that works on
     rounded counts and fails on ours.
 
-    The people never lived, so the demo may show the truth and start a new ledger at every run. With
+    The data is generated, so the demo may show the truth and start a new ledger at every run. With
     real data, do neither.
 
     \b

@@ -172,7 +172,7 @@ def _unreadable(files: Sequence[str]) -> BadSource:
 
 @dataclass(frozen=True, slots=True)
 class _ParquetHeader:
-    """What Parquet files say of their columns, before any row."""
+    """The column types in the headers of Parquet files, without any row."""
 
     table: Sql
     columns: list[SourceColumn]

@@ -338,7 +338,7 @@ class Session:
             raise self._sentence(error) from None
 
     def _sentence(self, error: BaseException) -> EngineFailed:
-        """What may be said about an error: chosen by its class, never by its message."""
+        """The message for an error: chosen by its class, never from its text."""
         stands = "What was charged stays charged."
         if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
             return EngineFailed(

@@ -181,7 +181,7 @@ class Session:
         raise failure
 
     def _sentence(self, error: BaseException) -> EngineFailed:
-        """What may be said about an error: chosen by its class, never by its message."""
+        """The message for an error: chosen by its class, never from its text."""
         if isinstance(error, errors.QueryCanceled):
             return EngineFailed(
                 f"The database stopped the query: it took longer than statement_timeout, {self._timeout}, "

@@ -186,7 +186,7 @@ class Session:
                 self._progress(min(1, finished / tasks))
 
     def _sentence(self, error: BaseException) -> EngineFailed:
-        """What may be said about an error: chosen by its class, never by its message."""
+        """The message for an error: chosen by its class, never from its text."""
         if self._is_stopped() or any(one.__name__ in _LOST for one in type(error).__mro__):
             return EngineFailed(
                 f"The Spark session was stopped, or the connection to it was lost. {_STANDS} Run it again "

@@ -1,4 +1,4 @@
-"""What requests and responses look like, for checking and for OpenAPI."""
+"""The shapes of requests and responses, for validation and for OpenAPI."""
 
 from __future__ import annotations
 

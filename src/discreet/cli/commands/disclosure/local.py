@@ -30,7 +30,7 @@ question_option = click.option(
 
 @click.group()
 def command() -> None:
-    """Ask people who trust nobody: every person adds noise alone, and the collector sees only reports.
+    """Ask people in the local model: every person adds noise alone, and the collector sees only reports.
 
     \b
     Examples:
@@ -330,7 +330,7 @@ def _reports(question: Any, path: str) -> Any:
 @command.command()
 @json_option
 def picture(as_json: bool) -> None:
-    """Flip every pixel of a drawing with probability 1/4: no pixel can be trusted, and the picture stays.
+    """Flip every pixel of a drawing with probability 1/4: no pixel is reliable, but the picture is still recognisable.
 
     \b
     Examples:

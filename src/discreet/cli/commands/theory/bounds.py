@@ -103,7 +103,7 @@ def parity(epsilon: float, rows: int, as_json: bool) -> None:
 )
 @json_option
 def reconstruction(rows: int, errors: tuple[float, ...], as_json: bool) -> None:
-    """Show which part of the rows is given away for certain if all subset sums are answered within an error.
+    """Show which share of the rows can be reconstructed for certain if all subset sums are answered within an error.
 
     \b
     Examples:

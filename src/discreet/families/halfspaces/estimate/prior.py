@@ -1,4 +1,4 @@
-"""What can be said about halfspaces without any data, and whether a release says more.
+"""The guess for halfspaces without data, and whether a release is better.
 
 The no-data prior spreads the rows evenly over the box of the columns' public bounds. Its answer is
 a volume. A release that is not expected to come closer to the truth than that is of no use for

@@ -138,7 +138,7 @@ def block_query(
 
 
 def beaten_by_prior(prior: float) -> str:
-    """What a plan says of a release that is not worth its budget."""
+    """The note of a plan on a release that is not worth its budget."""
     return (
         f" NOT expected to be better than a guess without data, which spreads the rows evenly over the bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
         f"{prior:,.0f} rows). Give more budget, or drop this class."

@@ -159,7 +159,7 @@ class PreparedAdaptive(PreparedClass):
     closed: PreparedResiduals
     """The same tables by noise on all residuals: they are put together in the same way."""
     on_everything: PreparedResiduals | PreparedMarginals
-    """What noise on everything would do: the error that the model is there to beat."""
+    """The error of noise on everything, to which the model is compared."""
 
     @property
     def alternative(self) -> str:
@@ -190,7 +190,7 @@ class PreparedAdaptive(PreparedClass):
         return self.on_everything.weighed() * cells / len(self.sets) / 2 / self.schema.people
 
     def everything(self) -> Everything | None:
-        """What measures all pairs, should a glance at them say so; `None` where none is taken."""
+        """The measurement of all pairs, if the first selection decides for it; `None` without a first selection."""
         people, drowning = self.schema.people, self.drowning()
         if people is None or not drowning or self.accounting is Accounting.BASIC:
             return None
