@@ -255,7 +255,7 @@ def test_a_sum_over_too_many_cells_is_refused_before_its_table_is_made(
         raise AssertionError("a table was made")
 
     monkeypatch.setattr(TableLibrary, "_combined", made)
-    with pytest.raises(NotAnswerable, match=r"has to look at \d+ cells one by one; the most is 10"):
+    with pytest.raises(NotAnswerable, match=r"needs \d+ cells one by one; the most is 10"):
         fresh.ask(f"SELECT {asked} FROM people WHERE sex = 'F'")
 
 

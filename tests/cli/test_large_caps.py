@@ -110,10 +110,7 @@ def test_the_unit_of_old_charges_is_declared_on_the_command_line(discreet, peopl
         "--ledger",
         str(old_ledger),
     )
-    assert (
-        "a unit that was not recorded"
-        in discreet("ledger", "show", "--ledger", str(old_ledger)).out
-    )
+    assert "an unknown unit" in discreet("ledger", "show", "--ledger", str(old_ledger)).out
     refused = discreet(*words)
     assert refused.code == 2
     assert "discreet ledger declare-unit" in refused.err

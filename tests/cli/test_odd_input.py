@@ -140,7 +140,7 @@ SLIPS: dict[tuple[str, ...], str] = {
     ("plan", "p.release", "--epsilon", "1", "--for", "histogram(age)"): "such as a release",
     ("schema", "check", "nowhere.toml"): "nowhere.toml cannot be read: No such file",
     ("audit", "discrete-laplace"): "Give the epsilon that is claimed",
-    ("ledger", "show", "--ledger", "people.csv"): "it may be no ledger at all",
+    ("ledger", "show", "--ledger", "people.csv"): "it may not be a ledger",
     ("synthesize", "p.release", "-o", "x.txt"): "ending in .csv",
     ("report", "p.release", "-o", "nowhere/x.html"): "does not exist",
     **{

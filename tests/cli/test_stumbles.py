@@ -67,7 +67,7 @@ values = ["1", "2"]
     )
     (tmp_path / "t.csv").write_text("pay;day;grade\n1,5;31.1.2020;1.0\n2,5;1.2.2020;2.0\n")
     found = {one.column: one.warning for one in fit(str(tmp_path / "t.csv"), schema)}
-    assert "1234.5, and neither 1234,5" in found["pay"]
+    assert "1234.5, not 1234,5" in found["pay"]
     assert "2020-01-31" in found["day"]
     assert '"1.0" is not "1"' in found["grade"]
 
@@ -86,7 +86,7 @@ def test_a_link_to_nothing_is_called_so(discreet: Callable[..., Done], tmp_path:
     (tmp_path / "t.parquet").symlink_to(tmp_path / "nowhere.parquet")
     for path in ("t.parquet", "*.parquet"):
         refused = discreet("schema", "draft", path)
-        assert refused.code == 2 and "link to nothing" in refused.err
+        assert refused.code == 2 and "broken link" in refused.err
 
 
 def test_no_question_at_all_is_an_error(

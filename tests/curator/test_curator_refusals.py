@@ -60,7 +60,7 @@ REFUSED = {
     ),
     "too many groups": ("SELECT count(*) FROM people GROUP BY age, income, born", "groups"),
     "a quantile of 2": ("SELECT quantile(age, 2) FROM people", "between 0 and 1"),
-    "a histogram beside a sum": ("SELECT histogram(sex), sum(age) FROM people", "stands alone"),
+    "a histogram beside a sum": ("SELECT histogram(sex), sum(age) FROM people", "must be alone"),
     "distinct incomes": ("SELECT count(DISTINCT income) FROM people", "ranges"),
     "10,000 terms": (
         "SELECT count(*) FROM people WHERE " + " OR ".join(["age = 1"] * 10_000),

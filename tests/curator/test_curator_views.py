@@ -208,7 +208,7 @@ REFUSED = {
     "a right join": (ON.replace("JOIN", "RIGHT JOIN") + "v.person = p.person" + END, "RIGHT"),
     "a full join": (ON.replace("JOIN", "FULL JOIN") + "v.person = p.person" + END, "FULL"),
     "a semi join": (ON.replace("JOIN", "SEMI JOIN") + "v.person = p.person" + END, "SEMI"),
-    "a natural join": ("SELECT v.person FROM visits v NATURAL JOIN patients p", "beside ON|ON"),
+    "a natural join": ("SELECT v.person FROM visits v NATURAL JOIN patients p", "besides ON|ON"),
     "a join with using": ("SELECT v.person FROM visits v JOIN patients p USING (person)", "ON"),
     "no identifier": (JOIN.replace("v.person, ", ""), "keep the identifier"),
     "another's identifier": (JOIN.replace("SELECT v.person", "SELECT p.person"), "keep the ident"),
@@ -259,7 +259,7 @@ def test_any_other_join_is_refused_in_a_sentence(case: str) -> None:
         ('"visits.parquet"', "3", "names a file"),
         ('public = ["wards"]', 'public = ["nobody"]', "none of the tables"),
         ('public = ["wards"]', "", "must be joined by 'person'"),
-        ('"patients.parquet"', '"Visits.parquet"', "stands for two tables"),
+        ('"patients.parquet"', '"Visits.parquet"', "is used for two tables"),
         ("[columns.sex]", "[columns.age]\nkind = 'boolean'\n[columns.sex]", "does not select it"),
     ],
 )

@@ -184,7 +184,7 @@ def test_a_column_whose_name_differs_in_case_alone_is_not_read_for_another(
     texts, numbers = pa.array(["3", CANARY]), pa.array([4, 5])
     columns = [texts if name == "A" else numbers for name in names]
     pq.write_table(pa.table(columns, names=list(names)), tmp_path / "2.parquet")
-    with pytest.raises(BadSource, match="its name but for case"):
+    with pytest.raises(BadSource, match="differs from it in case alone"):
         open_engine(tmp_path, Schema(dataset="t", columns=(IntegerColumn("a", 0, 9),)))
 
 

@@ -204,7 +204,7 @@ def test_a_release_of_halfspaces_survives_its_file_and_verifies(tmp_path):
     truth = int((0.1 * rows[:, 0] - rows[:, 1] >= 0.7).sum())
     sure = again.ask(text, confidence=1 - 1e-9).only
     assert sure.lower <= truth <= sure.upper
-    assert "Without any data" in one.notes[0]
+    assert "A guess without data" in one.notes[0]
     many = again.count_halfspaces(["b", "a"], [[-1.0, 0.1]], [0.7])
     assert many.lower[0] <= one.only.lower
     assert one.only.upper <= many.upper[0]
@@ -264,7 +264,7 @@ def test_less_budget_means_coarser_blocks_and_at_last_a_warning():
             algorithms={"halfspaces(a, b)": "cells"},
         ).classes
         blocks.append(row.noise[0]["numbers"])
-        notes.append("NOT expected to beat" in row.error.note)
+        notes.append("NOT expected to be better" in row.error.note)
     assert blocks == sorted(blocks, reverse=True)
     assert blocks[0] > blocks[-1]
     assert notes[0] is False
@@ -287,7 +287,7 @@ def test_an_answer_warns_where_the_release_is_not_expected_to_beat_the_prior(tmp
             ledger=tmp_path / f"{number}.db",
         )
         notes += opened.ask("SELECT count(*) FROM plane WHERE a + 10*b > 10").notes
-    assert any("not expected to beat" in note for note in notes)
+    assert any("not expected to be better" in note for note in notes)
 
 
 def test_the_prior_is_the_volume_of_the_halfspace_in_the_box():

@@ -224,7 +224,7 @@ def test_with_few_groups_a_person_nothing_is_said_of_rows_that_are_left_out(tmp_
         budget=dc.Budget(epsilon=8, delta="1e-6"), workload=["keys(town)"], ledger=tmp_path / "l.db",
     )  # fmt: skip
     answers = reader.ask("SELECT town, count(*) FROM people GROUP BY town")
-    assert any("at most 1 values" in note for note in answers.notes)
+    assert any("At most 1 values" in note for note in answers.notes)
 
 
 def test_where_nulls_are_left_out_they_are_in_no_count(tmp_path: Path) -> None:

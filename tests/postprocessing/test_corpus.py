@@ -64,7 +64,9 @@ def check(found: Answers, wanted: list[tuple[Any, ...]], sql: str) -> None:
             row,
             theirs,
         )
-    is_open = any("fully open" in note for note in found.notes)  # the noise that there would be
+    is_open = any(
+        "the noise hides the place" in note for note in found.notes
+    )  # the noise that there would be
     if "ORDER BY" in sql and "OVER" not in sql and not left and not is_open:
         assert [bag(row) for row in mine] == [bag(row) for row in theirs]
 

@@ -27,7 +27,7 @@ def test_notes_say_what_the_intervals_leave_open(path, schema, tmp_path) -> None
         budget = dc.Budget(epsilon="1/1000")
         close = "SELECT town, count(*) AS n FROM people GROUP BY town"
         having = curator.ask(f"{close} HAVING count(*) > 600", budget=budget)
-        assert any("HAVING goes by the estimates" in note for note in having.notes)
+        assert any("HAVING follows the estimates" in note for note in having.notes)
         limited = curator.ask(f"{close} ORDER BY n DESC LIMIT 2", budget=budget)
         assert any("LIMIT leaves out" in note for note in limited.notes)
         assert curator.spent == budget, "the same question is answered once"
@@ -42,7 +42,7 @@ def test_notes_say_what_the_intervals_leave_open(path, schema, tmp_path) -> None
         assert curator.spent == budget
         unknown = "SELECT town, count(*) AS n FROM people WHERE town IS NULL GROUP BY town"
         having = curator.ask(f"{unknown} HAVING count(*) > 600", budget=budget)
-        (note,) = [each for each in having.notes if "HAVING goes by the estimates" in each]
+        (note,) = [each for each in having.notes if "HAVING follows the estimates" in each]
         assert "null" in note and "None" not in note, "groups are named as in the table"
 
 

@@ -56,7 +56,7 @@ def test_they_are_worked_out_as_by_duckdb() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("split_part(c, n, 1)", "literals but for the column"),
+        ("split_part(c, n, 1)", "all literals except the column"),
         ("right(c, 'x')", "a whole number"),
         ("replace(n, 'a', 'b')", "takes a text"),
         ("split_part(concat(c, d), '-', 1)", "one column of kind category"),

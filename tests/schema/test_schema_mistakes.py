@@ -54,7 +54,7 @@ MISTAKES = {
     column("kind = 'integer'; range = [0, 10]; outside = 'edges'"): "Column 'c': `outside` is 'edges'; did you mean `edge`?",
     column("kind = 'integer'; range = [0, 10]; nulls = 'x'"): "Column 'c': `nulls` is 'x'; write one of \"cell\", \"exclude\".",
     column("kind = 'integer'; bounds = [0, 10]"): "Column 'c': there is no key 'bounds'; did you mean `range`?",
-    column("kind = 'number'; bounds = [0, 1]"): "Column 'c': it has neither `bits` nor `cuts`, and over a continuum no private release answers even median queries usefully (the lower bound of Blum, Ligett and Roth 2008)",
+    column("kind = 'number'; bounds = [0, 1]"): "Column 'c': it has neither `bits` nor `cuts`, and a column of numbers must be divided into cells: over a continuous domain no private release is useful (Blum, Ligett and Roth 2008)",
     column("kind = 'number'; bounds = [0, 1]; bits = 0"): "Column 'c': `bits` is 0; it must be a whole number from 1 to 48.",
     column("kind = 'number'; bounds = [0, 1]; bits = 49"): "Column 'c': `bits` is 49;",
     column("kind = 'number'; bounds = [0, 1]; bits = 2.5"): "Column 'c': `bits` is a number; it must be a whole number",
@@ -119,8 +119,8 @@ MISTAKES = {
     top(NAMED + "[columns.net income]; kind = 'boolean'"): 'as in [columns."net income"].',
     top(NAMED + "[[impossible.été]]"): 'as in [[impossible."été"]].',
     top(NAMED + "Åge = 3"): 'as in "Åge" = 3.',
-    "dataset = people": 'A text stands in straight quotes, as in dataset = "...".',
-    "dataset = “people”": 'A text stands in straight quotes, as in dataset = "...".',
+    "dataset = people": 'Put a text in straight quotes, as in dataset = "...".',
+    "dataset = “people”": 'Put a text in straight quotes, as in dataset = "...".',
 }  # fmt: skip
 
 
@@ -290,7 +290,7 @@ def test_columns_built_in_python_are_refused_with_the_same_sentences() -> None:
         IntegerColumn("age", 5, 1)
     with pytest.raises(BadSchema, match="must be a whole number"):
         IntegerColumn("age", 0.5, 1)  # type: ignore[arg-type]
-    with pytest.raises(BadSchema, match="continuum"):
+    with pytest.raises(BadSchema, match="continuous domain"):
         NumberColumn("x", 0, 1)
     with pytest.raises(BadSchema, match="two dates"):
         DateColumn("d", "2020-01-01", "2020-01-02")  # type: ignore[arg-type]

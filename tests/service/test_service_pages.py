@@ -244,7 +244,7 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         draft = browser.get("/publish/people.csv").body.decode()
         assert "FILL IN" in draft and "columns.income" in draft
         mended = browser.send("/publish/people.csv/schema", schema="dataset = 1")
-        assert mended.status == 400 and "things to mend" in mended.body.decode()
+        assert mended.status == 400 and "things to fix" in mended.body.decode()
         before = service.charges
         written = browser.send(
             "/publish/people.csv/schema", schema=SCHEMA.replace('people"', 'folk"', 1)
@@ -289,7 +289,7 @@ def test_a_schema_is_filled_in_by_boxes_and_says_the_same_as_its_text(tmp_path: 
         }  # fmt: skip
         wrong = {**filled, "high 0": "a lot", "dataset": ""}
         refused = browser.send("/publish/people.csv/columns", **wrong)
-        assert refused.status == 400 and "2 things to mend" in refused.body.decode()
+        assert refused.status == 400 and "2 things to fix" in refused.body.decode()
         assert 'value="a lot"' in refused.body.decode()
         done = browser.send("/publish/people.csv/columns", **filled)
         assert done.headers["location"] == "/publish/people.csv/plan"

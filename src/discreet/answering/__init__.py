@@ -1,6 +1,6 @@
 """Open a release, ask it, bound its answers, verify it. Nothing here can reach a row.
 
-Names are loaded when they are first used: families and this room import each other's modules, and
+Names are loaded when they are first used: families and this package import each other's modules, and
 whichever is asked for first must not load all of the other.
 """
 

@@ -92,7 +92,7 @@ class Asking:
     def _found(
         self, asked: Sequence[Asked], confidence: float
     ) -> dict[Region, Estimates | NotAnswerable]:
-        """What is settled of each region of some questions."""
+        """The answer, or the refusal, for each region of some questions."""
         distinct = list(
             dict.fromkeys(region for one in asked for row in one.regions for region in row)
         )
@@ -152,7 +152,7 @@ class Asking:
         )
 
     def _read(self, source: Source, regions: Sequence[Region], confidence: float) -> list[Found]:
-        """What a source says; nothing of groups that are values published by name, unless it knows them."""
+        """The estimates of a source. Groups of values that were published by name are left out, unless the source knows them."""
         if source.reads_names or not self._named:
             return source.read(regions, confidence)
         known = [self._named.isdisjoint(region.groups) for region in regions]

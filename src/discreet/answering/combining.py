@@ -1,9 +1,8 @@
-"""One answer from all that sources say of a region: combined, chosen, or refused. The only place that does so.
+"""One answer from the estimates of all sources for a region: combined, chosen, or refused. Nothing else does this.
 
 1. A source that counts fewer rows than are asked for answers only if no other does.
 2. What is known without noise is the answer.
-3. Where one source takes another's measurements into account already, it speaks for both, unless the other
-   has less noise.
+3. If one source already uses another's measurements, it answers for both, unless the other has less noise.
 4. Unbiased numbers with independent noise are combined by the inverse of their variances.
 5. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
    unless those say it with less noise and without cutting a cell.

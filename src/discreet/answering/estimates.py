@@ -1,4 +1,4 @@
-"""`Estimates`: what a source says of some rows, each number with an interval.
+"""`Estimates`: what a source says about some rows, each number with an interval.
 
 The one result of every source. The ends are those of the noise, the cells and the model; that a count is
 whole, not negative and not above a public total is seen to at the end, once, by `plausible`.

@@ -50,7 +50,7 @@ def beyond_the_theorem(level: float, stated: float, parts: int) -> str:
     enough = 1 - parts * (1 - stated)
     way = f"Ask at a confidence of {enough:.4g} or less, or make" if enough > 0 else "Make"
     return (
-        f"The interval holds every share, so it says nothing: a part of the risk is kept for the luck of the draw, which leaves a confidence of {level:.4g} for the "
+        f"The interval contains every share, so it is of no use: the sampling error takes a part of the miss probability, which leaves a confidence of {level:.4g} for the "
         f"release, and its theorem holds at {stated:.4g} at most. {way} the release with a larger confidence."
     )
 

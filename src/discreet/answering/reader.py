@@ -68,8 +68,7 @@ class Reader:
     ) -> Answers:
         """The answers to a SQL question, each with an interval at `confidence`.
 
-        `whole=False` leaves the estimates of counts as fractions; intervals are the same. `additive=True` gives counts from tables
-        as they were measured: fractions, and below 0 where noise took them there, so that they add up however they are summed.
+        `whole=False` leaves the estimates of counts as fractions; intervals are the same. `additive=True` gives counts from tables as they were measured: they add up, and may be fractions or negative.
         """
         try:
             (found,) = self.ask_many(
@@ -206,7 +205,7 @@ class Reader:
     ) -> tuple[PopulationShare, ...]:
         """Shares of the population that the rows were drawn from, for a question that counts rows.
 
-        Each has an interval that allows for the noise and for the luck of the draw (see `population`). `rows` is the size of
+        Each has an interval that allows for the noise and the sampling error (see `population`). `rows` is the size of
         the table, where it is known and not in the release.
         """
         level = float(confidence_level(confidence))
@@ -216,8 +215,7 @@ class Reader:
         asked = statement.questions[0]
         if not statement.is_plain or any(each.kind != "count" for each in asked.aggregates):
             raise NotAnswerable(
-                "Of the population only counts of rows are answered: SELECT count(*) ... WHERE ..., with GROUP BY if "
-                "you like."
+                "For the population, only counts of rows are answered: SELECT count(*) ... WHERE ..., with or without GROUP BY."
             )
         known = self.release.public_rows if rows is None else at_least_one(rows, name="rows")
         each = (1 - level) / (2 if known is not None else 3)

@@ -1,4 +1,4 @@
-"""`Source`: what a release is answered from. Each reads regions, or says why it cannot.
+"""`Source`: a part of a release that answers regions, or says why it cannot.
 
 A source answers for itself. That several of them are combined, that one is chosen, and which reason is told
 where none can answer, is decided in `combining`, for all of them alike.
@@ -51,7 +51,7 @@ class Source(ABC):
         """The numbers of a region; `None` or a refusal where it cannot."""
 
     def read(self, regions: Sequence[Region], confidence: float) -> list[Found]:
-        """What it says of each region."""
+        """The estimates for each region."""
         return [self._tried(self.read_one, region, confidence) for region in regions]
 
     def _tried(

@@ -1,1 +1,1 @@
-"""Plain data that may leave the building: measurements, answers, releases."""
+"""Plain data that may be published: measurements, answers, releases."""

@@ -1,4 +1,4 @@
-"""`Answer`: a number that says how sure it is, and what its interval covers."""
+"""`Answer`: an estimate with an interval, and what the interval covers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Covers(StrEnum):
 
 
 class Unit(StrEnum):
-    """What the numbers of an answer stand for: themselves, whole numbers of rows, or days or microseconds since 1970-01-01.
+    """The unit of the numbers of an answer: plain numbers, whole numbers of rows, or days or microseconds since 1970-01-01.
 
     Thread safe: it never changes.
     """

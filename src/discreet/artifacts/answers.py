@@ -28,7 +28,7 @@ SHOWN_ROWS = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddedNoise:
-    """What an answer is made of, where its noise is known: values without bias, plus weighted draws.
+    """The noise of an answer, where it is known: unbiased values plus weighted draws.
 
     Draws of different numbers, and of different groups, are independent. Thread safe: it never changes.
     """
@@ -52,7 +52,7 @@ class SharedDraws:
 
     value: Floats
     draws: tuple[tuple[Hashable, NoiseLaw, Floats], ...]
-    """What tells a measurement from others, its law, and for each answer the weights of all its draws."""
+    """For each measurement: its identity, its law, and for each answer the weights of all its draws."""
     shown: Floats | None = None
     """The answers themselves, where they are other numbers that add up as well."""
 

@@ -199,7 +199,7 @@ def _checked_members(archive: zipfile.ZipFile, size: int, where: str) -> dict[st
         stored = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
         if not stored or info.flag_bits & 0x1:
             raise BadRelease(
-                f"{where} is refused: a release stores its members plainly; this one was packed again."
+                f"{where} is refused: its members are compressed, and a release stores them uncompressed."
             )
         declared += info.file_size
         if info.filename == MANIFEST and info.file_size > MOST_MANIFEST:

@@ -247,11 +247,11 @@ def _of_whole_numbers(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise BadRelease("a text in it is not a text.")
+        raise BadRelease("a value in it that must be a text is not one.")
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise BadRelease("a list in it is not a list.")
+        raise BadRelease("a value in it that must be a list is not one.")
     return value

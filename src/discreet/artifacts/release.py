@@ -20,7 +20,7 @@ Measured = Measurement | TreeMeasurement | Selection | Naming
 """What a part of a release is made of."""
 FORMAT_VERSION = 2
 SOFTWARE = f"discreet {discreet.__version__}"
-"""What a release that is made now says of its origin."""
+"""The software that a new release names as its origin."""
 
 
 ANSWERS, AS_MEASURED = "answers", "as measured, so that they add up"

@@ -124,7 +124,7 @@ def _but_names(release: Release) -> str:
 
 
 def _names(release: Release) -> list[str]:
-    """What is said of values that were published by name, one paragraph for all of them."""
+    """A paragraph about values that were published by name."""
     namings = [each for part in release.parts for each in part.namings]
     if not namings:
         return []
@@ -139,7 +139,7 @@ def _names(release: Release) -> list[str]:
 
 
 def _declared(release: Release) -> list[str]:
-    """What becomes of rows that break what the schema declares of combinations."""
+    """A paragraph about rows that break an [[impossible]] declaration."""
     if not release.schema.impossible and not release.schema.derived:
         return []
     return [

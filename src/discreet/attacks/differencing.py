@@ -57,7 +57,7 @@ def difference(aggregates: Sequence[Aggregate]) -> list[Disclosure]:
     """Every person whose value follows from the aggregates."""
     everyone = sorted(set().union(*(each.people for each in aggregates)), key=_natural)
     if len(everyone) > MOST_PEOPLE:
-        raise BadInput(f"At most {MOST_PEOPLE:,} people are told apart, not {len(everyone):,}.")
+        raise BadInput(f"At most {MOST_PEOPLE:,} people can be analysed, not {len(everyone):,}.")
     place = {person: at for at, person in enumerate(everyone)}
     matrix = np.zeros((len(aggregates), len(everyone)))
     for row, each in enumerate(aggregates):
@@ -82,7 +82,7 @@ def _pairs(aggregates: Sequence[Aggregate]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in aggregates:
         if len(each.people) == 1:
-            found[next(iter(each.people))] = f"{each.name} is about nobody else"
+            found[next(iter(each.people))] = f"{each.name} is about this person alone"
     for one, other in combinations(aggregates, 2):
         apart = one.people ^ other.people
         if len(apart) == 1 and not (one.people < other.people and other.people < one.people):

@@ -80,7 +80,7 @@ def played(
     Without `learn` the threshold is 0: right for log-likelihood ratios, which need no learning.
     """
     if len(scores) < 30:
-        raise BadInput(f"{len(scores)} games show nothing; play at least 30.")
+        raise BadInput(f"{len(scores)} games are too few; play at least 30.")
     cut = len(scores) // 3 if learn else 0
     threshold = _threshold(scores[:cut], bits[:cut]) if learn else 0.0
     right = int(((scores[cut:] > threshold) == (bits[cut:] == 1)).sum())

@@ -57,12 +57,12 @@ QUICKLY_DISGUISED = ("by mwem", "intervals(age) by two-stage-tree")
 OTHER_VERSION = "discreet 0.0.0"
 
 EXCUSED: Mapping[str, str] = {
-    "parts/*/measurements/*/values[]": "a noisy number from which nothing was computed that stands in the file",
-    "parts/*/measurements/*/levels/*/first[]": "a noisy number that only told a tree where to stop, if it stops there still",
-    "parts/*/measurements/*/levels/*/values[]": "a noisy number of a tree that only told another where to stop",
-    "parts/*/weight": "of a release for one class, its weight divides nothing",
-    "claims/*/confidence": "its bound is computed again for the stated confidence, and was the same",
-    "privacy/data/schema_sha256 removed": "files by older versions do not have it",
+    "parts/*/measurements/*/values[]": "a noisy number from which nothing else in the file was computed",
+    "parts/*/measurements/*/levels/*/first[]": "a noisy number that only decided where a tree stops, if it still stops there",
+    "parts/*/measurements/*/levels/*/values[]": "a noisy number of a tree that only decided where another stops",
+    "parts/*/weight": "in a release for one class, its weight has no effect",
+    "claims/*/confidence": "its bound was recomputed for the stated confidence, and was the same",
+    "privacy/data/schema_sha256 removed": "files of older versions do not have it",
     "signature.json member removed": "the file is then not signed, and verify says so; `--key` demands a signature",
 }
 """Places on which no promise rests, and why."""
@@ -79,13 +79,13 @@ ONLY_COMPUTED_AGAIN: Mapping[str, str] = {
     "parts/*/measurements/*/query*": "what was measured, as long as its sensitivity is as recorded",
     "parts/*/measurements/*/tree/columns": "which axis of a tree is which column: its sensitivity is the same",
     "parts/*/measurements/*/chosen": "which candidate was chosen",
-    "parts/*/measurements/*/columns*": "of which columns keys were named",
-    "parts/*/measurements/*/paid*": "what names cost, which follows from no noisy number, as long as all fits the budget",
+    "parts/*/measurements/*/columns*": "the columns whose keys were named",
+    "parts/*/measurements/*/paid*": "the cost of names, as long as the total fits the budget",
     "parts/*/measurements/*/keys*": "which keys were named, as long as they are in their order",
     "parts/*/measurements/*/levels/*": "where a tree stopped, and how a path's epsilon is spread over it",
     "privacy/words*": "the words of the statement, which another version may have chosen differently",
 }
-"""What cannot be checked of a file by another version, beside `EXCUSED`: `verify` says that it was not."""
+"""What `verify` does not check in a file of another version, besides `EXCUSED`, and says so."""
 
 
 NOT_FITTED_AGAIN: Mapping[str, str] = {
@@ -95,7 +95,7 @@ NOT_FITTED_AGAIN: Mapping[str, str] = {
     "parts/*/measurements": "the order of the measurements",
     "parts/*/measurements/*/query*": "what was measured, as long as its sensitivity is as recorded",
 }
-"""What is not checked of a fitted model without `--thorough`, beside `EXCUSED`: `verify` says that it was not."""
+"""What `verify` does not check in a fitted model without `--thorough`, besides `EXCUSED`, and says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Subject:
 
 @dataclass(slots=True)
 class Forgeries:
-    """What became of the altered files of one release."""
+    """The results for the altered files of one release."""
 
     title: str
     tried: int = 0

@@ -31,17 +31,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
     "explain": ("disclosure.explain", "Explain what an epsilon means to one person."),
     "attack": ("disclosure.attack", "Attack publications, before and after protection."),
-    "theory": ("theory.group", "Work out what the theory says: sizes, bounds, separations."),
+    "theory": ("theory.group", "Compute sample sizes, bounds and separations from the theory."),
     "anonymity": (
         "disclosure.anonymity",
         "Make and check k-anonymous tables: baselines only. NOT PRIVATE.",
     ),
-    "local": ("disclosure.local", "Ask people who trust nobody: every person adds noise alone."),
+    "local": ("disclosure.local", "Ask people in the local model: every person adds noise alone."),
     "ledger": ("ledger", "Show or check what datasets have spent."),
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),
 }
-"""Name -> module in this room (whose `command` it is), and the line that `--help` shows."""
+"""Name -> module in this package (with its `command`), and the line that `--help` shows."""
 
 EPILOG = """\b
 A first walk:

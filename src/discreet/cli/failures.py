@@ -1,4 +1,4 @@
-"""What a failed command says, and its exit code.
+"""The message of a failed command, and its exit code.
 
     0    done
     1    a check was made and failed (`verify`, `ledger verify`, `audit`)

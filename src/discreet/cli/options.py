@@ -48,7 +48,7 @@ adjacency_option = click.option(
 delimiter_option = click.option(
     "--delimiter",
     metavar="CHARACTER",
-    help="What stands between the fields of a CSV file. Default: a comma.",
+    help="The delimiter of a CSV file. Default: a comma.",
 )
 names_option = click.option(
     "--names",
@@ -58,7 +58,7 @@ names_option = click.option(
 encoding_option = click.option(
     "--encoding",
     metavar="NAME",
-    help="How a CSV file's texts are written, such as cp1252. Default: utf-8.",
+    help="The encoding of a CSV file, such as cp1252. Default: utf-8.",
 )
 yes_option = click.option(
     "--yes",

@@ -111,7 +111,7 @@ class RemoteDataset:
 
     @property
     def left(self) -> Budget:
-        """What the account's questions may still cost, exactly."""
+        """The exact budget that is left for the account's questions."""
         return Budget.from_dict(
             json.loads(self._transport.send("GET", f"{self._path}/left"))["left"]
         )
@@ -146,7 +146,7 @@ class RemoteRelease:
         return found
 
     def verify(self) -> dict[str, Any]:
-        """What the service computed again from the file. To trust nobody, download it and verify it here."""
+        """What the service recomputed from the file. To rely on nobody, download the file and verify it here."""
         found: dict[str, Any] = json.loads(self._transport.send("GET", f"{self._path}/verify"))
         return found
 

@@ -1,1 +1,1 @@
-"""The core: charge, then read, then noise. The only room that turns exact numbers into noisy ones."""
+"""The core: charge, then read, then noise. The only package that turns exact numbers into noisy ones."""

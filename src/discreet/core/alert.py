@@ -1,4 +1,4 @@
-"""A running sparse vector: what the vault's `above_threshold` hands out.
+"""A running sparse vector: what the vault's `above_threshold` returns.
 
 It holds the grant that paid for it, and asks through it: the charge was made, and the ledger said
 `reading`, before it came to be.
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class Alert:
     """A running sparse vector: ask counts until one is above. Then it is spent.
 
-    Thread safe: one question at a time, from the look whether it is spent to the moment it is. So
-    there is one `above` for one charge, whoever asks.
+    Thread safe: one question at a time, from the check whether it is spent to the moment it is. So one charge gives one `above`.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """What an engine returns, checked before anything is computed from it.
 
 Noise is calibrated to the shape of an answer and to how far one person can move it. An engine that
-returned another shape, another type or an impossible number would break that without a sign. So
-nothing it says is believed: shapes come from the schema and the request, counts are 64-bit integers
+returned another shape, another type or an impossible number would break that without a sign. So nothing that it returns is trusted: shapes come from the schema and the request, counts are 64-bit integers
 and not negative, sums are whole numbers. What does not fit stops the run, with one fixed sentence.
 """
 

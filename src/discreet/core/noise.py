@@ -1,7 +1,6 @@
-"""Where exact numbers become noisy ones: a few steps, and nothing else in the core draws.
+"""Where exact numbers become noisy ones. Nothing else in the core draws noise.
 
-The vault hands exact integers to a `NoiseSource` and publishes what comes back. The one
-used in earnest draws from the system's entropy. The test door can put another in its
+The vault hands exact integers to a `NoiseSource` and publishes what comes back. In real runs it draws from the system's entropy. The test door can put another in its
 place, which records the exact numbers or replays recorded outputs; that is how audits
 compare a run on neighbouring tables step by step.
 """
@@ -52,7 +51,7 @@ class NoiseSource(Protocol):
 
 
 class DrawnNoise:
-    """The noise source used in earnest."""
+    """The noise source of real runs."""
 
     def __init__(self, entropy: EntropySource | None = None) -> None:
         self._entropy = entropy

@@ -362,7 +362,7 @@ class Grant:
         self._ledger.publish(self._entry, digest)
 
     def record(self, payload: bytes) -> None:
-        """Keep what is about to leave, durably: asked again, it is given again and not drawn anew."""
+        """Record an answer durably before it is given: asked again, it is given again and not drawn again."""
         self._ledger.record_answer(self._entry, payload)
 
     def _spend(self, costs: Sequence[Cost]) -> None:
@@ -378,7 +378,7 @@ class Grant:
             self.spent = after
 
     def _begin_reading(self) -> None:
-        """Once, whoever comes first: nobody goes on before the ledger says `reading`."""
+        """Only the first caller does it; all others wait until the ledger says `reading`."""
         with self._lock:
             if not self._reading:
                 self._ledger.begin_reading(self._entry)

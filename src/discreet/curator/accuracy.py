@@ -102,7 +102,7 @@ def _margin(planned: Planned, each: Needed, confidence: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a question would cost, and how near its answers would be to the truth. Thread safe: it never changes."""
+    """The cost of a question, and the width of its intervals. Thread safe: it never changes."""
 
     cost: Budget
     confidence: float

@@ -155,7 +155,7 @@ class Curator:
 
     @property
     def left(self) -> Budget:
-        """What this curator's questions may still cost, exactly: the dataset's rest, or the analyst's if it is less."""
+        """The exact budget that is left for this curator's questions: the dataset's, or the analyst's if that is less."""
         return self._ledger.standing(self.schema.dataset, analyst=self._analyst).left
 
     # Asking
@@ -204,7 +204,7 @@ class Curator:
     ) -> Preview:
         """What `ask` would charge, and how wide its intervals would be. Nothing is read, charged or recorded.
 
-        What `ask` would refuse before its charge is refused here too, but for a cap that is spent.
+        It refuses what `ask` would refuse before its charge, except for a spent cap.
         """
         statement = self._statements.planned(sql, budget, accuracy, confidence, undeclared)
         if not statement.parts:

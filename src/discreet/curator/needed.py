@@ -247,7 +247,7 @@ def rows_divide(question: CuratorQuestion, schema: Schema, of: Summand) -> bool:
 
 
 def _reach(term: Term, question: CuratorQuestion, schema: Schema, accounting: Accounting) -> float:
-    """What noise is in proportion to: how far a person moves the tally, in units of the values."""
+    """The scale of the noise: how far a person moves the tally, in units of the values."""
     moved = Tally(term, tally_groups(question.groups)).sensitivity(schema)
     steps = float(moved.l1) if accounting is Accounting.BASIC else sqrt(moved.l2_squared)
     return steps / term.grid if isinstance(term, Total) else steps

@@ -61,7 +61,7 @@ class Record:
         accounting: Accounting = Accounting.BASIC,
         measure: Callable[[Grant], Measured],
     ) -> Measured:
-        """What was measured for a question: now, for its charge, or before."""
+        """The measurements for a question: made now, for its charge, or recorded before."""
         request = self.digest(asked)
         with self._alone(request):
             recorded = self._recorded(request)

@@ -48,7 +48,7 @@ class Statement:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What it asks, as plain data: equal for equal questions."""
+        """The question as plain data: equal for equal questions."""
         canonical = [each.question.canonical() for each in self.parts]
         return {
             "question": canonical[0] if len(canonical) == 1 else canonical,
@@ -172,7 +172,7 @@ class Statements:
         return Statement(plan, parts, confidence, self._schema, tuple(undeclared))
 
     def _read(self, sql: str, undeclared: Sequence[str]) -> QueryPlan:
-        """What a text asks for: questions, and the work on their answers."""
+        """A text as questions, and the work on their answers."""
         try:
             with bounded_work():
                 dialect = CuratorDialect(self._schema, sql, undeclared)

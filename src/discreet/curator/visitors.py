@@ -29,7 +29,7 @@ class Visitors:
         # Before the lock, which another thread may have held at the fork.
         if os.getpid() != self._owner:
             raise BadInput(
-                "The curator was opened before this process was forked off, and cannot be asked here. "
+                "The curator was opened before this process was forked, and cannot be asked here. "
                 "Nothing was read or charged. Open another in this process."
             )
         with self._change:

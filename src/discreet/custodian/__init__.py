@@ -1,1 +1,1 @@
-"""What only the custodian may see. Every output carries the banner NOT PRIVATE."""
+"""Output that only the custodian may see. All of it carries the banner NOT PRIVATE."""

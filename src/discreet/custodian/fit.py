@@ -24,11 +24,8 @@ MANY = 0.5
 """From this share of the rows on, a misfit is most likely a mistake in the schema."""
 
 
-_NUMBERS = (
-    "Numbers are written with a point and no sign between thousands: 1234.5, and neither 1234,5 nor "
-    "1,234.5. Write them so before you publish."
-)
-_DATES = "Dates are written 2020-01-31, and moments 2020-01-31T10:00 or with a blank for the T; an offset follows, as in +02:00 or Z."
+_NUMBERS = "Numbers need a decimal point and no thousands separator: 1234.5, not 1234,5 or 1,234.5. Convert them before you publish."
+_DATES = "Dates are written 2020-01-31, and datetimes 2020-01-31T10:00 or 2020-01-31 10:00, with or without an offset such as +02:00 or Z."
 _SPELLED = {
     "boolean": (
         "Truth values are written true/false, yes/no or 1/0. If the column has other words, declare "

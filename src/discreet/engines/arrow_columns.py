@@ -38,7 +38,7 @@ _UNREADABLE = ("null", *_BYTES, "time", "duration", "interval", "nested")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the values of one Arrow type are handed over as."""
+    """How the values of one Arrow type are converted."""
 
     label: str
     """The engine's name of the type, as `duckdb.dialect.FieldType` knows it."""

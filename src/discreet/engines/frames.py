@@ -154,7 +154,7 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn]) -> None:
             if place >= 0 and (own.field(place).type != type_ or column.name in folders):
                 raise BadSource(
                     f"Column {column.name!r} has different types in the files of the Arrow dataset, or a folder's "
-                    "name takes its place. No row was read. Write them anew with one type, and no such folder."
+                    "name takes its place. No row was read. Write them again with one type, and without such a folder."
                 )
 
 

@@ -96,7 +96,7 @@ def _files(text: str) -> Source:
     for one in found:
         if not Path(one).is_file():  # looking at its first line would use rows up before the charge
             raise BadSource(
-                f"{one!r} is a pipe, a device or a link to nothing. Nothing was read. A pipe can be read only once: "
+                f"{one!r} is a pipe, a device or a broken link. Nothing was read. A pipe can be read only once: "
                 "write its rows to a file first, and give the path."
             )
     formats = {format_ or _format_of(one) for one in found}
@@ -115,7 +115,7 @@ def _parquet_below(folder: Path) -> list[str]:
     if any(str(one).endswith(_LOGS) for one in below):
         raise BadSource(
             f"The directory {str(folder)!r} is a Delta, Hudi or Iceberg table: some of its files hold rows that were "
-            "replaced, which would count again. No row was read. Give it to Spark, or write its rows to other files."
+            "replaced, which would count again. No row was read. Read it with Spark, or write its rows to other files."
         )
     shown = [one for one in below if not any(p[0] in "_." and "=" not in p for p in one.parts)]
     named = [folder / one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]

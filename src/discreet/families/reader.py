@@ -82,7 +82,7 @@ class ReleaseReader(Reader):
     def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
         """The estimated table over `columns` as it was measured, and the standard deviation of a cell.
 
-        Unbiased, so cells may be negative or fractional; one axis a column, in the order given.
+        Unbiased, so cells may be negative or fractional; one axis for each column, in the order given.
         """
         names = tuple(self.schema.column(name).name for name in columns)
         ordered = tuple(name for name in self.schema.names if name in names)
@@ -91,7 +91,7 @@ class ReleaseReader(Reader):
         return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
 
     def noise_covariance(self, first: str, second: str, *, by: str) -> float:
-        """What the noises of two counts in one cell of `by` have in common: their covariance; 0 if they are independent.
+        """The covariance of the noise of two counts in one cell of `by`; 0 if they are independent.
 
         Both conditions are answered from tables that are put together from the same measurements.
         """

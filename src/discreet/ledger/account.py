@@ -86,8 +86,7 @@ class Account:
             if self.unit_is_lost:
                 raise WrongUnit(
                     f"Refused: dataset '{self.dataset}' was charged before ledgers recorded whom a charge "
-                    "protects, so nothing can be added to it. Nothing was charged. Look into its "
-                    "schema or its releases, and declare it once with `discreet ledger declare-unit` (declare_unit in Python)."
+                    "protects, so nothing can be added to it. Nothing was charged. Check its schema or its releases, and declare it once with `discreet ledger declare-unit` (declare_unit in Python)."
                 )
             return 1
         size = steps(charge=protects, cap=self.protects)

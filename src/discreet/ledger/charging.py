@@ -227,7 +227,7 @@ class Charges:
         self._journal.append(decide)
 
     def known_cap(self, dataset: str) -> Budget | None:
-        """The declared cap as this process last saw it: for its notion, which never changes. A charge looks anew."""
+        """The declared cap as this process last saw it: for its notion, which never changes. A charge reads it again."""
         with self._journal.known() as book:
             account = book.accounts.get(name_of(dataset, what=DATASET))
             if account is not None:

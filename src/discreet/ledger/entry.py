@@ -1,4 +1,4 @@
-"""What the ledger hands out: an `Entry` to whoever pays, an `EntryView` to whoever looks."""
+"""The ledger's results: an `Entry` for the payer, an `EntryView` for readers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class EntryView:
     protects: Protected | None
     """None where it was charged before ledgers recorded it."""
     asked: Budget
-    """What those whom it protects may lose: the cost, before it was converted for the cap."""
+    """The cost for those whom it protects, before it was converted for the cap."""
 
     @property
     def is_lost(self) -> bool:

@@ -302,7 +302,7 @@ class Journal:
         if mark is None:
             raise LedgerDamaged(
                 f"The ledger {self.path} has events and no mark {self._marks.path}, so an older "
-                f"copy could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
+                f"copy could not be distinguished from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
             )
         if mark == self._seen:
             return
@@ -331,8 +331,7 @@ class Journal:
                     found = self._marks.advance(mark)
             except LedgerBusy as error:
                 raise LedgerError(
-                    f"Event {mark.seq} is in the ledger, but its mark could not be moved: {error} A charge that "
-                    "was recorded and not read is then taken over, not paid twice."
+                    f"Event {mark.seq} is in the ledger, but its mark could not be moved: {error} The next run then uses a charge that was recorded and not read, and does not pay twice."
                 ) from error
             with self._lock:
                 if found == mark and self._book is book:

@@ -95,7 +95,7 @@ class MarkFile:
             return second, 0
         raise LedgerDamaged(
             f"The ledger's mark {self.path} is not readable, so an older copy of the ledger "
-            f"could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
+            f"could not be distinguished from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
         )
 
     def advance(self, mark: Mark) -> Mark:
@@ -187,4 +187,4 @@ HOW_TO_ACCEPT = (
     "accept-mark` (accept_mark in Python) continues from this copy. The charges that it lacks "
     "are then forgotten for good."
 )
-"""What every sentence about a lost or contradicting mark ends with."""
+"""The end of every message about a lost or contradicting mark."""

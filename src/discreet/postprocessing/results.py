@@ -84,8 +84,8 @@ def _answers(found: Result, levels: Levels, text: str, confidence: float) -> Ans
             axes.append(_coded(value))
             if value.unsure is not None and value.unsure[0].any():
                 notes[
-                    f"{name} goes by the estimates. For {int(value.unsure[0].sum()):,} of {found.rows:,} "
-                    "rows the intervals leave it open."
+                    f"{name} follows the estimates. For {int(value.unsure[0].sum()):,} of {found.rows:,} "
+                    "rows the intervals also allow another result."
                 ] = None
             continue
         level = levels.shared.index(value.shared)

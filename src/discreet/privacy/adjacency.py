@@ -29,7 +29,7 @@ class PrivacyUnit:
 
     A row whose identifier is null, NaN or infinite belongs to nobody, and is left out of every count.
 
-    A grouped question sees a unit in at most `max_groups` groups (None: in as many as it has rows).
+    A grouped question uses at most `max_groups` groups of a unit (None: as many as it has rows).
 
     Thread safe: it never changes.
     """

@@ -68,7 +68,7 @@ class Budget:
             raise BadBudget(f"delta is {decimal_text(slack)}; it must be at least 0 and below 1.")
         if notion is Notion.MU and slack:
             raise BadBudget(
-                "A budget in mu has no delta beside it. Leave out delta: mu implies one for every epsilon."
+                "A budget in mu has no delta. Leave out delta: mu implies one for every epsilon."
             )
         self._set(notion, value * value if notion is Notion.MU else value, slack)
 
@@ -85,7 +85,7 @@ class Budget:
 
     @classmethod
     def of_mu_squared(cls, amount: Fraction) -> Budget:
-        """A loss of mu, by its square, which need not be a square of a rational."""
+        """A loss in mu, given by its square, which may have no rational root."""
         if amount <= 0:
             raise BadBudget(f"mu squared is {decimal_text(amount)}; it must be greater than 0.")
         return cls._raw(Notion.MU, amount, Fraction(0))
@@ -146,7 +146,7 @@ class Budget:
         return self._raw(self.notion, self.amount - other.amount, self.delta - other.delta)
 
     def times(self, factor: Fraction | int) -> Budget:
-        """This loss `factor` times over, or a fraction of it (of mu squared, where it counts mu)."""
+        """`factor` times this loss (of mu squared, for a budget in mu)."""
         share = Fraction(factor)
         if share < 0:
             raise BadBudget("A budget cannot be multiplied by a negative number.")
@@ -176,7 +176,7 @@ class Budget:
         raise BadBudget("A stored budget is not readable.")
 
     def shown(self, digits: int = 12) -> str:
-        """The epsilon, rho or mu for people; a mu that is no decimal is rounded."""
+        """The epsilon, rho or mu as a text; a mu that is not a decimal is rounded."""
         number = self.number
         if number is None:
             return f"~{decimal_text(Fraction(f'{math.sqrt(self.amount):.6g}'), digits=digits)}"

@@ -1,4 +1,4 @@
-"""What stands between the brackets of a query class: lists of columns, with `,` inside and `;` between."""
+"""The arguments of a query class: lists of columns, with `,` inside and `;` between."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def one_column(name: str, make: Callable[[str], T]) -> Callable[[list[str]], T]:
 
 
 def arguments_in(inside: str, text: str) -> list[list[Argument]]:
-    """What stands between the brackets: lists with `;` between them, of names with `,` between."""
+    """The arguments between the brackets: lists separated by `;`, of names separated by `,`."""
     groups: list[list[Argument]] = [[]]
     position = 0
     while position < len(inside):
@@ -62,7 +62,7 @@ def arguments_in(inside: str, text: str) -> list[list[Argument]]:
 
 
 def halves_at_by(inside: str) -> tuple[str, str] | None:
-    """What stands before and after the word `by`, outside quotes; `None` where it stands between nothing."""
+    """The parts before and after the word `by`, outside quotes; `None` if there is no such word between two parts."""
     for found in re.finditer(r'"(?:[^"]|"")*"|\bby\b', inside, re.IGNORECASE):
         before, after = inside[: found.start()], inside[found.end() :]
         if found[0].lower() == "by" and before.strip() and after.strip():

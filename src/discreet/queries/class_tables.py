@@ -1,4 +1,4 @@
-"""What the families say of their query classes: how each is read, and what releases it.
+"""The query classes of the families: how each is read, and which algorithms release it.
 
 The core measures queries and needs none of this, so it stands apart from the registry.
 """

@@ -1,4 +1,4 @@
-"""What an answer says of rows that a bound on each person's rows leaves out."""
+"""The note about rows that are left out because of `max_rows` or `max_groups`."""
 
 from __future__ import annotations
 

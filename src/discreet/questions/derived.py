@@ -202,7 +202,7 @@ def through_sources(question: Question, schema: Schema) -> Question | None:
 
 
 def derived_note(question: Question, schema: Schema) -> str:
-    """What a reader should know of an answer through another column."""
+    """The note on an answer through another column."""
     listed = ", ".join(f"{each.column!r} from {each.source!r}" for each in _used(question, schema))
     return (
         f"The schema declares that one column is derived from another: {listed}. Rows are counted by what it is "

@@ -199,8 +199,7 @@ def _absolute(parts: Sequence[Ends]) -> Ends:
 def _logarithm(parts: Sequence[Ends]) -> Ends:
     if parts[0][0] <= 0:
         raise BadQuestion(
-            "What ln() or log() is taken of inside an aggregate can be 0 or less by the schema, so it has "
-            "no bounds. Keep it above 0, as in ln(greatest(x, 1))."
+            "The argument of ln() or log() inside an aggregate can be 0 or less by the schema, so the result has no bounds. Keep it above 0, as in ln(greatest(x, 1))."
         )
     return _outward(*(log(min(max(end, _SMALLEST), _LARGEST)) for end in parts[0]))
 

@@ -213,7 +213,7 @@ def _cell_reaches(column: Column, *, raw: bool) -> list[tuple[Reach, ...]]:
 
 
 def raw_reaches(column: Column) -> list[tuple[Reach, ...]]:
-    """What a row's raw value may be in each cell, in pieces. The cells at the ends of a line hold what lies beyond it, too."""
+    """The possible raw values of a row in each cell, in pieces. The cells at both ends also hold values beyond them."""
     special: dict[int, tuple[Reach, ...]] = {
         code: (reach,) for code, reach in special_cells(column)
     }

@@ -21,7 +21,7 @@ from discreet.schema.columns.values import MICROSECONDS_PER_DAY, day_of, days_of
 
 
 def folded_constant(made: Expression) -> Expression:
-    """What has no column in it, worked out."""
+    """An expression without columns, evaluated."""
     if not isinstance(made, Call) or not all(isinstance(one, Constant) for one in made.arguments):
         return made
     value = value_of(made, {})

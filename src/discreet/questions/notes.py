@@ -1,4 +1,4 @@
-"""What a reader should know of a question: undeclared values in it, and declared cells that it divides.
+"""Notes on a question: undeclared values in it, and declared cells that it divides.
 
 A text that the schema does not declare is most often a slip of the pen: the note names the declared value
 that is nearest. A condition that falls inside a cell widens the interval: the note names the edges of

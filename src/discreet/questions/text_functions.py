@@ -83,9 +83,9 @@ def of_declared_values(
     ):
         spelled = {str: "a text", int: "a whole number"}
         needs = ", ".join(["a column of texts", *(spelled[kind] for kind in wanted)])
-        raise BadQuestion(f"{name}() takes {needs}, literals but for the column.")
+        raise BadQuestion(f"{name}() takes {needs}, all literals except the column.")
     if value.type not in ("text", "null"):
-        raise BadQuestion(f"{name}() takes a text, and what stands there is none.")
+        raise BadQuestion(f"{name}() takes a text, and its argument is not one.")
 
     def result(parts: Sequence[Expression]) -> Constant:
         given = [each.value for each in parts if isinstance(each, Constant)]

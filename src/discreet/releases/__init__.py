@@ -1,6 +1,6 @@
 """Release algorithms, the planner, and `release`: the core's verbs plus post-processing.
 
-Names are loaded when they are first used: the curator needs two small modules of this room, and not
+Names are loaded when they are first used: the curator needs two small modules of this package, and not
 every algorithm in it.
 """
 

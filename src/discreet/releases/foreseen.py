@@ -1,4 +1,4 @@
-"""What a release of tables will claim, foreseen on an invented table.
+"""A forecast of what a release of tables will claim, from a simulated table.
 
 Answers are whole counts that add up. How far these lie from the noisy numbers is known once there are noisy numbers, and
 a claim says it beside the noise. A plan has none. It takes as many rows as it assumes, bell-shaped over the values of each column

@@ -43,20 +43,13 @@ class CuratorLimit:
     @property
     def sentence(self) -> str:
         if self.questions is None:
-            return (
-                f"{self.query_class}: no number of questions can be given, for the release's error is not in rows or not "
-                "known before the rows are read."
-            )
+            return f"{self.query_class}: no number of questions can be given, because the release's error is not in rows, or not known before the rows are read."
         if self.questions >= min(self.queries, MOST_QUESTIONS):
-            return (
-                f"{self.query_class}: a curator answers all {self.queries:,} queries of the class as closely as the release "
-                "does: ask live, unless more questions may come."
-            )
+            return f"{self.query_class}: a curator answers all {self.queries:,} queries of the class as accurately as the release: ask live, unless more questions may come."
         if self.questions == 0:
-            return f"{self.query_class}: the release is closer even for a single question."
+            return f"{self.query_class}: the release is more accurate even for a single question."
         return (
-            f"{self.query_class}: up to {self.questions:,} questions, of all analysts together, a curator answers as closely "
-            f"as the release (± {self.half_width:,.4g} rows); from then on the release is better, for all "
+            f"{self.query_class}: up to {self.questions:,} questions (of all analysts together) a curator answers as accurately as the release (± {self.half_width:,.4g} rows). Beyond that the release is better, for all "
             f"{self.queries:,} queries of the class."
         )
 

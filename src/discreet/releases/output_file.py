@@ -1,4 +1,4 @@
-"""The file that a release goes to: its name is taken, and room looked for, before anything is charged.
+"""The file that a release goes to: its name is reserved, and disk space is checked, before anything is charged.
 
 A charge is never refunded, so the file must not be what a run fails for. Whatever can be known
 beforehand is checked: that the name is free, that no other run is about to write it, that the disk
@@ -76,7 +76,7 @@ class OutputFile:
             descriptor = _locked(beside)
         except OSError as error:
             raise BadInput(
-                f"{self.place} cannot be reserved, for {beside} cannot be opened: {error.strerror}. "
+                f"{self.place} cannot be reserved, because {beside} cannot be opened: {error.strerror}. "
                 f"{NOTHING_DONE} Name another file."
             ) from None
         if descriptor is None:

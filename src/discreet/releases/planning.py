@@ -44,7 +44,7 @@ class ClassPlan:
     noise: tuple[Mapping[str, Any], ...]
     """Query, law, standard deviation and sensitivity of each measurement."""
     claims: tuple[ErrorClaim, ...] = ()
-    """What the release will claim, foreseen on an invented table, where that is more than the noise alone."""
+    """A forecast of what the release will claim, from a simulated table, if that is more than the noise alone."""
 
     def to_dict(self) -> dict[str, Any]:
         error = self.error
@@ -193,8 +193,7 @@ def plan(
 
     With a `budget`: its errors. With a `target` and `solve="epsilon"`: the least epsilon (three
     significant digits, rounded up) that meets it, at `delta`. With a `budget`, a `target` and
-    `solve="rows"`: the least number of rows that meets it. `rows` defaults to the schema's `people`: at
-    least one row each, so that errors which shrink with the rows are not promised too small.
+    `solve="rows"`: the least number of rows that meets it. `rows` defaults to the schema's `people`: at least one row each, so that a plan does not promise too small errors.
     """
     known = _rows(schema, rows)
     confidence = float(confidence_level(confidence))
@@ -279,20 +278,14 @@ def _class_plan(
     own = own if _says_more(own, error) else ()
     if own:
         bounds = {claim.simultaneous: f"±{claim.bound:,.0f}" for claim in own}
-        said = (
-            f"the release will claim about {bounds[False]} for one count and {bounds[True]} for all at once: its "
-            "counts are whole, add up and are not below 0, so they lie farther from the noisy ones."
-        )
+        said = f"the release will claim about {bounds[False]} for one count and {bounds[True]} for all at once, more than the noise alone, because its counts are made whole, non-negative and consistent."
         error = replace(error, note=f"{error.note} {said}".strip())
     if (
         rows is not None
         and error.unit == "rows"
         and (error.half_width or error.expected or 0) > rows
     ):
-        drowned = (
-            f"a single answer may be off by more than all {rows:,} rows: it would say nothing. "
-            "A larger budget is needed, or fewer or coarser columns."
-        )
+        drowned = f"the error of a single answer may exceed all {rows:,} rows, so answers would be of no use. Give a larger budget, or fewer or coarser columns."
         error = replace(error, note=f"{error.note} {drowned}".strip())
     said = " ".join(remarks(part.query_class, schema, part.algorithm))
     error = replace(error, note=f"{error.note} {said}".strip())
@@ -317,7 +310,7 @@ def _naming(planned: Plan, text: str, algorithm: str) -> Plan:
     """With a note that the solution holds for an algorithm that a release would have to be told."""
     said = (
         f"solved for the algorithm {algorithm}: name it in the release, as --algorithm '{text}={algorithm}', "
-        "for without a name the release may take another one, whose error is not known beforehand."
+        "because without a name the release may use another one, whose error is not known in advance."
     )
     classes = [
         replace(each, error=replace(each.error, note=f"{each.error.note} {said}".strip()))

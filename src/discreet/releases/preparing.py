@@ -172,6 +172,6 @@ def _score(prospect: Prospect) -> float:
 
 
 def purpose(prospect: Prospect) -> str:
-    """What the ledger notes beside the charge."""
+    """The purpose that the ledger records with the charge."""
     listed = ", ".join(part.query_class.text for part in prospect.parts)
     return f"release: {listed}" if len(listed) <= 400 else f"release: {listed[:400]}..."

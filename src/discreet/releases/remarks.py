@@ -1,4 +1,4 @@
-"""What a class does not hold although its words may sound so, and what costs it accuracy: said in a plan and after a release."""
+"""Remarks about a class, in a plan and after a release: what it does not hold, and what costs it accuracy."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ def _of_different_rows(query_class: QueryClass, schema: Schema, algorithm: str) 
         return ""
     named = ", ".join(losing[:NAMED]) + (" and more" if len(losing) > NAMED else "")
     return (
-        f"Rows without a cell in {named} are in no count of such a table, so it answers no question about fewer of its "
-        "columns. If such are to be asked, give nulls and other values cells in the schema, name the smaller tables too, or "
+        f"Rows without a cell in {named} are in no count of such a table, so it cannot answer questions about fewer of its columns. For such questions, give nulls and other values cells in the schema, name the smaller tables too, or "
         f"say --algorithm '{query_class.text}=residuals'."
     )
 

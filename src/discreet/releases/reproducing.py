@@ -113,7 +113,7 @@ class Record:
         recorded = self._next(Selection)
         candidates = score.candidates(self._schema)
         if recorded.chosen >= candidates:
-            raise BadRelease("it chose what was not there to choose.")
+            raise BadRelease("it records a choice that was not among the candidates.")
         return Selection(
             chosen=recorded.chosen,
             candidates=candidates,

@@ -31,8 +31,7 @@ def render_report(
 ) -> str:
     """The report of a release as one HTML text of at most `LARGEST` bytes.
 
-    Charts are added in order until the page is full. The page says how many were left out. `progress` is
-    told each step, and how much of the whole is done, from 0 to 1.
+    Charts are added in order until the page is full. The page says how many were left out. `progress` is called with each step and the fraction done, from 0 to 1.
     """
     content = gather(reader, confidence=confidence, file_name=file_name, progress=progress)
     for kept in _ever_fewer(content):
@@ -69,7 +68,7 @@ def _rendered(content: Content) -> str:
 
 
 def _resource(name: str) -> Markup:
-    """A file of this room: ours, so it needs no escaping."""
+    """A file of this package: it is our own, so it needs no escaping."""
     return Markup(files("discreet.report").joinpath(name).read_text(encoding="utf-8"))
 
 

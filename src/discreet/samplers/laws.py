@@ -1,4 +1,4 @@
-"""Which exact sampler draws which noise law: a line a law. A law without one cannot be drawn."""
+"""Which sampler draws which noise law, one line each. A law without a sampler cannot be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a CSV file is written: a public fact too, for a sniffer would look at rows to find out."""
+"""How a CSV file is written. This is declared, because a sniffer would look at rows to find out."""
 
 from __future__ import annotations
 

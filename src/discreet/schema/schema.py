@@ -42,9 +42,9 @@ class Schema:
     impossible: tuple[Impossible, ...] = ()
     """Combinations that no row can have: their cells are empty by declaration."""
     derived: tuple[tuple[str, str], ...] = ()
-    """Columns, each with the expression of another column that it is by declaration: see `questions.derived`."""
+    """Derived columns, each with the expression of another column that defines it: see `questions.derived`."""
     view: View | None = None
-    """The join that the table is, where it is one."""
+    """The join that makes the table, if it is a view."""
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
     _digest: list[str] = field(init=False, repr=False, compare=False)
     """Empty until somebody asks for it; then it never changes."""

@@ -30,7 +30,7 @@ def toml_hint(text: str, error: TOMLDecodeError) -> str:
     if (quoted := _quoted(pair[1])) != pair[1]:
         return _quote(f"{quoted} = {pair[2][:60]}")
     if pair[2][:1] in "“”„«‘’" or pair[2][:1].isalpha():
-        return f' A text stands in straight quotes, as in {pair[1]} = "...".'
+        return f' Put a text in straight quotes, as in {pair[1]} = "...".'
     return ""
 
 

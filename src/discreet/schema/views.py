@@ -100,7 +100,7 @@ class View:
                 )
         files = [file.casefold() for _, file in self.tables]
         found += [
-            f"the file {file!r} stands for two tables; name it once, and give it two aliases in `sql`."
+            f"the file {file!r} is used for two tables; name it once, and give it two aliases in `sql`."
             for file in dict.fromkeys(file for _, file in self.tables)
             if files.count(file.casefold()) > 1
         ]
@@ -190,7 +190,7 @@ class _Reader:
     def _join(self, node: Any) -> Join:
         known = {"this", "on", "side", "kind"}
         if any(value for key, value in node.args.items() if key not in known):
-            raise _NotAllowed(f"a join has something beside ON; {SHAPE}")
+            raise _NotAllowed(f"a join has something besides ON; {SHAPE}")
         side, kind = str(node.args.get("side") or ""), str(node.args.get("kind") or "")
         if side.upper() not in ("", "LEFT") or kind.upper() not in ("", "INNER", "OUTER"):
             raise _NotAllowed(f"{side} {kind} JOIN".strip() + f" is not taken; {SHAPE}")

@@ -48,7 +48,4 @@ def promise_in_words(schema: Schema, cap: Budget) -> str:
     )
     if unit.identifier is None:
         what = what.replace("they are", "it is").replace("they have", "it has")
-    return (
-        f"Answers protect {whom} of the table: they hide {what}. Everything that anyone is ever told about "
-        f"it together costs at most {cap}. Each number has noise added, and an interval that says how much."
-    )
+    return f"Answers protect {whom} of the table: they hide {what}. All answers about it together cost at most {cap}. Each number has noise added, and an interval that says how much."

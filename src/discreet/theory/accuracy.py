@@ -36,7 +36,7 @@ MOST_UNITS = 1 << 20
 
 
 def discrete_laplace_accuracy(scale: Exactable, *, beta: float, queries: int = 1) -> int:
-    """What none of so many whole numbers with discrete Laplace noise of scale b is off by."""
+    """A bound on the errors of all whole numbers with discrete Laplace noise of scale b."""
     return DiscreteLaplaceLaw(scale=_positive(scale, "scale")).half_width(_level(beta, queries))
 
 
@@ -55,7 +55,7 @@ def rounded_gaussian_accuracy(sigma_squared: Exactable, *, beta: float, queries:
 def noisy_max_accuracy(
     sensitivity: float, *, epsilon: float, candidates: int, beta: float
 ) -> float:
-    """How far the number that is chosen lies below the largest: Laplace noise of 2 s / epsilon on each, the largest is named."""
+    """How far the chosen number lies below the largest: Laplace noise of 2 s / epsilon on each, and the largest is returned."""
     checked_positive(sensitivity=sensitivity, epsilon=epsilon)
     checked_beta(beta)
     return 2 * (2 * sensitivity / epsilon) * math.log(checked_many(candidates) / beta)
@@ -64,7 +64,7 @@ def noisy_max_accuracy(
 def above_threshold_accuracy(
     sensitivity: float, *, epsilon: float, queries: int, beta: float
 ) -> float:
-    """How far from the threshold a count may be told to be on the wrong side (Dwork and Roth 2014, theorem 3.24)."""
+    """How far from the threshold a count may be and still be reported on the wrong side (Dwork and Roth 2014, theorem 3.24)."""
     checked_positive(sensitivity=sensitivity, epsilon=epsilon)
     checked_beta(beta)
     return 8 * sensitivity * (math.log(checked_many(queries)) + math.log(2 / beta)) / epsilon

@@ -118,7 +118,7 @@ def plain_count_loss(
 
 
 def hospital_noise(population: int, having: int, rows: int, *, alpha: float, beta: float) -> float:
-    """The hospital example: Laplace noise with which a hospital's count does not give the hospital away.
+    """The hospital example: Laplace noise with which a hospital's count does not reveal the hospital.
 
     Hospitals treat random samples of one population. The least noise scale with which two hospitals' counts are
     alpha-close but for probability beta is the (1 - beta)-quantile of |difference of counts| / alpha.

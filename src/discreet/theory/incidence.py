@@ -209,7 +209,9 @@ def infer_incidence(
     variances = [float(np.mean(np.square(each.columns[0].std))) for each in found]
     totals = [float(each.sum()) for each in counts]
     if totals[0] <= 0:
-        raise NotAnswerable(f"No row is known to satisfy {first}: of none there is no share.")
+        raise NotAnswerable(
+            f"No row is known to satisfy {first}, so there is no share to estimate."
+        )
     covariance = 0.0
     if isinstance(source, ReleaseReader):
         covariance = source.noise_covariance(first, second, by=column.name)

@@ -41,7 +41,7 @@ def curve(rows: int, errors: Sequence[float]) -> tuple[CurvePoint, ...]:
 
 
 def noise_that_protects(rows: int, share: float) -> float:
-    """The error below which more than `share` of the rows are given away for certain."""
+    """The error below which more than `share` of the rows can be reconstructed for certain."""
     if not 0 < share < 1:
         raise BadInput(f"A share of {share:g} is not between 0 and 1.")
     return (1 - share) * rows / 4

@@ -80,7 +80,7 @@ PREFIXES_REACH, INTERVALS_REACH = 0.5, 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryShape:
-    """All that the bounds need to know of a class over a finite domain."""
+    """What the bounds need to know about a class over a finite domain."""
 
     kinds: int
     """Kinds of points that the class can tell apart."""

@@ -31,7 +31,7 @@ def laplace_scale(sensitivity: float, epsilon: float) -> float:
 
 
 def laplace_accuracy(scale: float, *, beta: float, queries: int = 1) -> float:
-    """What none of so many noisy numbers is off by, with probability 1 - beta: b ln(k / beta)."""
+    """A bound on the errors of all `queries` noisy numbers, with probability 1 - beta: b ln(k / beta)."""
     checked_positive(scale=scale)
     checked_beta(beta)
     return scale * math.log(checked_many(queries) / beta)
@@ -56,7 +56,7 @@ def analytic_gaussian_sigma(l2: float, *, epsilon: float, delta: float) -> float
 
 
 def gaussian_accuracy(sigma: float, *, beta: float, queries: int = 1) -> float:
-    """What none of so many noisy numbers is off by, with probability 1 - beta (union bound, exact tails)."""
+    """A bound on the errors of all `queries` noisy numbers, with probability 1 - beta (union bound, exact tails)."""
     from scipy.special import ndtri
 
     checked_positive(sigma=sigma)

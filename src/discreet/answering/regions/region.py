@@ -1,4 +1,4 @@
-"""What is counted: the rows of a region, as a question names them, or many boxes of cells at once.
+"""Regions: the rows that a question selects, or many boxes of cells at once.
 
 A question becomes regions, one for each aggregate of its list. A region knows nothing of other regions, so
 an answer does not depend on what else is asked, nor in which order.
@@ -52,7 +52,7 @@ class Region:
     expression: Expression | None = None
     """What a total adds up."""
     centres: tuple[float, ...] = ()
-    """What is taken from each column of a moment; without them it is its middle."""
+    """The centre that is subtracted from each column of a moment; by default its middle."""
 
     @classmethod
     def of(cls, aggregate: Aggregate, condition: Expression, groups: tuple[str, ...]) -> Region:
@@ -170,7 +170,9 @@ class BoxRegions:
         """Cell numbers as given, cut to the domain."""
         names, low, high = tuple(each.name for each in columns), np.asarray(first), np.asarray(last)
         if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(names):
-            raise BadInput(f"first and last must have {len(names)} whole numbers a question.")
+            raise BadInput(
+                f"first and last must have {len(names)} whole numbers for each question."
+            )
         sides = [
             whole_codes(low[:, axis], high[:, axis], column.value_cells)
             for axis, column in enumerate(columns)

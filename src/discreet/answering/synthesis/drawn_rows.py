@@ -1,4 +1,4 @@
-"""What synthetic rows are drawn from: published numbers about some columns, each with a way to draw them."""
+"""Sources of synthetic rows: published numbers about some columns, each with a way to draw them."""
 
 from __future__ import annotations
 

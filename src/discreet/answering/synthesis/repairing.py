@@ -1,7 +1,6 @@
-"""Synthetic rows that the schema declares impossible, put right.
+"""Repair of synthetic rows that the schema declares impossible.
 
-A row that cannot be changes a value with another row, such that both can be: every column keeps its
-counts. Columns that are derived from one another change together. Where no partner is found the row becomes a copy of one that can be.
+An impossible row swaps a value with another row so that both become possible: every column keeps its counts. Columns that are derived from one another change together. If no partner is found, the row becomes a copy of a possible one.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def possible_rows(codes: Codes, schema: Schema, names: Sequence[str], source: Ge
     drawn = drawn[~impossible_rows(schema, names, drawn)]
     if not len(drawn):
         raise NotAnswerable(
-            "The schema's declarations of what is impossible leave no row possible."
+            "The [[impossible]] declarations of the schema exclude every row. Remove or narrow one of them."
         )
     codes[wrong] = drawn[source.integers(0, len(drawn), len(wrong))]
     return codes

@@ -247,8 +247,7 @@ def _notes(
     apart = completed_names(library.complete, (name for each in first for name in each.columns))
     if apart:
         found.append(
-            f"Some rows have no cell in {', '.join(apart)}, as some of the original's have none: they are drawn with no value "
-            "there, or with (other), and with values in other columns."
+            f"Some rows have no cell in {', '.join(apart)}, like some rows of the original: they have no value there, or (other), and values in the other columns."
         )
     left = [
         column.name

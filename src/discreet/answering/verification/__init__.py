@@ -1,1 +1,1 @@
-"""What a release cost, computed again, and who signed it."""
+"""Recomputation of what a release cost, and its signature."""

@@ -64,7 +64,7 @@ class Verification:
     signed_by: str | None
     """The public key of a valid signature, if there is one."""
     unchecked: tuple[str, ...] = ()
-    """What was not computed again, and why: a sentence each."""
+    """What was not recomputed, and why, one sentence each."""
 
     @property
     def ok(self) -> bool:
@@ -169,7 +169,7 @@ def verify_costs(
 
 
 class _Mismatch(Exception):
-    """What is recorded is not what follows from the rest."""
+    """A recorded value does not follow from the rest of the file."""
 
 
 def _public_rows_problems(release: Release) -> list[str]:
@@ -199,7 +199,7 @@ def _statement_problems(release: Release, manifest: Mapping[str, Any]) -> list[s
     if not places:
         return []
     return [
-        f"What it says of itself is not what follows from its measurements, budget and schema: {shown(places)}."
+        f"Its statements do not follow from its measurements, budget and schema: {shown(places)}."
     ]
 
 

@@ -66,16 +66,14 @@ def _check_spending(
         )
     finer_first = shown > stopped or (not last and shown > refined)
     if min(shown, stopped) <= 0 or refined < 0 or finer_first:
-        raise wrong(
-            f"level {level.level} shows a number first that is finer than the one it keeps."
-        )
+        raise wrong(f"level {level.level} has first numbers with less noise than its final ones.")
     kept = np.where(level.stopped, shown == stopped, shown == refined)
     if np.any(kept & (level.first != level.values)):
         raise wrong(
             f"level {level.level} has two numbers of a node where its noise was drawn once."
         )
     if not last and refined == 0:
-        raise wrong(f"level {level.level} refines its nodes for nothing.")
+        raise wrong(f"level {level.level} refines its nodes at no cost.")
 
 
 def _unit_epsilon(path: Fraction, schema: Schema) -> Fraction:

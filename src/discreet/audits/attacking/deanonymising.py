@@ -72,7 +72,7 @@ def deanonymise(
     return Outcome(
         attack="deanonymise",
         title=f"{people:,} rows of ratings without names, and a few entries that someone remembers",
-        measure="share of targets named rightly",
+        measure="share of targets identified correctly",
         chance=1 / people,
         lines=[
             *(
@@ -87,13 +87,13 @@ def deanonymise(
                 publication="our release of counts by item",
                 value=0.0,
                 ours=True,
-                note="it has no rows: there is nothing to name",
+                note="it has no rows: there is nobody to identify",
             ),
         ],
         series=[Series(label="rightly", points=right), Series(label="wrongly", points=wrong)],
         across="entries remembered",
         findings=[
-            f"Ratings off by up to {RATING_OFF} and days off by up to {DAYS_OFF} still name a row."
+            f"Ratings off by up to {RATING_OFF} and days off by up to {DAYS_OFF} still identify a row."
         ],
         details={"eccentricity": eccentricity, "tries": tries},
     )

@@ -72,7 +72,7 @@ def attack_all(
 
 
 def generalised(table: Table, known: Sequence[str], secret: str, *, seed: int = 0) -> Outcome:
-    """What k-anonymised tables tell: classes with one secret, and two tables with common people."""
+    """What k-anonymised tables disclose: classes with one secret, and two tables with common people."""
     lines, curve = [], []
     rows = len(table[secret])
     for size in SIZES:
@@ -203,7 +203,9 @@ def _known(schema: Schema, columns: Sequence[str] | None, secret: str) -> list[s
         columns = [each.name for each in schema.columns if each.name != secret][:MOST_QUASI]
     named = [schema.column(name).name for name in columns if name != secret]
     if not named:
-        raise BadInput("Name at least one column, besides the secret, that others know of people.")
+        raise BadInput(
+            "Name at least one column, besides the secret, that others know about people."
+        )
     return named
 
 

@@ -133,7 +133,7 @@ def _chapter() -> Outcome:
         findings=[
             f"Marcia's credit score is {', '.join(sorted(left))}: no other row fits both tables.",
             f"Even the state's table alone says that all four of her class are {class_of_marcia!r}.",
-            "The printed table has a slip: her zip code 19456 is generalised to 30***. Generalised from the "
+            "The printed table has a misprint: her zip code 19456 is generalised to 30***. Generalised from the "
             f"original, the table is only {honest.k}-anonymous: she is alone in her class.",
         ],
         details={

@@ -142,7 +142,7 @@ def unique(
         lines=lines,
         series=[Series(label="the worst set", points=best)],
         across="columns known",
-        findings=["A row that is unique on columns that others know is as good as named."],
+        findings=["Anyone who knows these columns can identify a row that is unique on them."],
         details={
             "sets": len(found),
             "worst": {

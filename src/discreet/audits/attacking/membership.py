@@ -75,7 +75,7 @@ def member(
         series=[Series(label="exact means", points=curve)],
         across="columns published",
         findings=[
-            "Every exact mean leans a little towards those who are in it. Over many columns that adds up."
+            "Every exact mean depends a little on each of its people. Over many columns that adds up."
         ],
         details={"games": games, "bound": most_advantage(float(budget))},
     )

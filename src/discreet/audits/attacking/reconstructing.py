@@ -82,7 +82,7 @@ def reconstruct(
         ],
         across="alpha: bounded noise of alpha sqrt(n)",
         findings=[
-            "Answers that are nearly exact give the column away. Noise must grow with the number of answers.",
+            "Answers that are nearly exact reveal the column. Noise must grow with the number of answers.",
             f"At a total epsilon of {float(budget):g} no adversary guesses one person's bit, if it is as likely 0 as 1, "
             f"with more than {100 / (1 + math.exp(-float(budget))):.1f}% probability, where neighbours differ in that bit.",
         ],
@@ -282,7 +282,7 @@ def reconstruct_all_subsets(
             for name, found in wrong.items()
         ],
         findings=[
-            "Whatever agrees with all answers is nearly the secret, however the noise was chosen."
+            "Every column that agrees with all answers is nearly the secret one, whatever the noise."
         ],
         details={"wrong": wrong, "bound": 4 * error, "runs": draws},
     )

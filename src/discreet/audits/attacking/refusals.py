@@ -94,7 +94,7 @@ def audit_refusal(
         lines=[
             Line(publication=f"sums of 0/1 values of {people} people, audited", value=sums, note="guessing finds half"),
             Line(publication=f"maxima of groups of {GROUP}, audited by the true answer", value=shares[False], note="groups whose largest value and holder are found"),
-            Line(publication=f"maxima of groups of {GROUP}, audited by all possible answers", value=shares[True], note=f"refusals tell nothing: guessing finds 1 in {GROUP}"),
+            Line(publication=f"maxima of groups of {GROUP}, audited by all possible answers", value=shares[True], note=f"refusals reveal nothing: guessing finds 1 in {GROUP}"),
             Line(publication=f"our curator on the sums, epsilon {float(exact(epsilon, name='epsilon')):g} in all", value=ours, ours=True, note="it never refuses because of a row; guessing finds half"),
         ],
         findings=[

@@ -78,7 +78,7 @@ def deterministic(
         chance=0.0,
         lines=lines,
         findings=[
-            "Whatever is deterministic and not constant separates some two neighbours for certain."
+            "Every mechanism that is deterministic and not constant separates some pair of neighbours for certain."
         ],
         details={"answers": {name: repr(pair) for name, pair in found.items()}},
     )

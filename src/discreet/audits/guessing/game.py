@@ -104,7 +104,7 @@ class Tally:
 def fair_coins(runs: int) -> Bits:
     """One fair coin a run. With coins, unlike equal halves, right guesses are exactly binomial."""
     if runs < 100:
-        raise BadInput(f"{runs} runs show nothing; an audit needs at least 100.")
+        raise BadInput(f"{runs} runs are too few; an audit needs at least 100.")
     return generator().integers(0, 2, runs, dtype=np.int64)
 
 

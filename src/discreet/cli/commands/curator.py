@@ -166,7 +166,7 @@ def ask(
     if (epsilon is None and rho is None and mu is None) == (accuracy is None):
         raise click.UsageError("Give a budget, --epsilon, --rho or --mu, or else an --accuracy.")
     if dry_run and accuracy is None:
-        raise click.UsageError("--dry-run tells the cost of an --accuracy.")
+        raise click.UsageError("--dry-run prints the cost of an --accuracy; give one.")
     budget = None if accuracy is not None else budget_of(epsilon, delta, rho, mu)
     with opened() as curator:
         if dry_run:

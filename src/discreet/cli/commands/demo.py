@@ -43,7 +43,7 @@ def command(directory: Path) -> None:
     release at epsilon 1, answers with intervals beside the truth, a report, and an attack that works on
     rounded counts and fails on ours.
 
-    The people never lived, so the demo may show the truth and start a new ledger at every run. With
+    The data is generated, so the demo may show the truth and start a new ledger at every run. With
     real data, do neither.
 
     \b
@@ -66,7 +66,7 @@ def command(directory: Path) -> None:
     write_csv(table, people)
     write_text(declared, schema_text())
     click.echo(f"1. A table to protect: {table}, {PEOPLE:,} generated people.")
-    click.echo(f"2. Its public facts:   {declared}, columns and ranges, learnt from no row.")
+    click.echo(f"2. Its public facts:   {declared}, columns and ranges, not taken from the rows.")
 
     ledger_directory = directory / "ledger"
     shutil.rmtree(ledger_directory, ignore_errors=True)

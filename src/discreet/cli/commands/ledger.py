@@ -170,7 +170,7 @@ def _print(
     )
 
 
-NOBODY_KNOWS = "a unit that was not recorded: these charges are older than that record"
+NOBODY_KNOWS = "an unknown unit: these charges were made before ledgers recorded it"
 
 
 def _whom(protects: Any) -> Any:
@@ -227,7 +227,7 @@ def verify(ledger_path: Path | str | None, as_json: bool) -> None:
         click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
 
 
-@command.command("raise-cap", short_help="Put a higher cap in place, for a reason.")
+@command.command("raise-cap", short_help="Raise a cap, and record the reason.")
 @click.argument("dataset")
 @budget_options
 @reason_option
@@ -260,7 +260,9 @@ def raise_cap(
     click.echo(f"The cap of {dataset} is now {cap}. Write it into [cap] of its schema too.")
 
 
-@command.command("declare-unit", short_help="Say whom older charges protect, for a reason.")
+@command.command(
+    "declare-unit", short_help="Declare whom older charges protect, and record the reason."
+)
 @click.argument("dataset")
 @click.option(
     "--adjacency",

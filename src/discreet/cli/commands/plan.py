@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--questions",
     is_flag=True,
-    help="Also how many live questions a curator answers as closely, before the release is better.",
+    help="Also show up to how many live questions a curator is as accurate as the release.",
 )
 @confidence_option
 @json_option

@@ -78,7 +78,7 @@ def draft(
         click.echo(text, nl=False)
         return
     write_text(output, text)
-    click.echo(f"{output}: fill in what it leaves open, then `discreet schema check {output}`.")
+    click.echo(f"{output}: fill in the blanks, then run `discreet schema check {output}`.")
 
 
 @command.command(short_help="Learn bounds and values from the rows, for a budget.")

@@ -1,4 +1,4 @@
-"""One mechanism a file; here are those that the vault uses, in `registry` all of them.
+"""One file for each mechanism. The vault uses those listed here; `registry` lists all.
 
 A mechanism is a frozen value whose one privacy parameter gives both its cost and its
 noise, so that the two cannot disagree.

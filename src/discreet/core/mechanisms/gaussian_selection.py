@@ -11,7 +11,7 @@ from discreet.privacy.conversion import gaussian_sigma_squared
 from discreet.privacy.conversion.rounding import context, number, upper
 
 MOST_TABULATED = 1 << 13
-"""Counts that are told apart. Where more would be needed, this law is not offered."""
+"""The most counts in the table. If more are needed, this law is not offered."""
 LARGEST_EPSILON, LARGEST_DELTA, LEAST_DELTA = Fraction(20), Fraction(1, 100), Fraction(1, 10**40)
 """Beyond these the table would need more bits than are computed with. The least is each key's part."""
 GUARD_BITS = 128
@@ -63,7 +63,7 @@ class GaussianKeeping:
 
     @property
     def even(self) -> int:
-        """The threshold: how many units make a key as likely to be named as not."""
+        """The threshold: how many units give a key a probability of 1/2."""
         return _threshold(self.epsilon, self.delta, self.touched)
 
     @property

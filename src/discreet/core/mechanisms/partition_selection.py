@@ -13,7 +13,7 @@ from discreet.privacy.cost import Cost
 from discreet.samplers.exact import ceil_shift, exp_minus
 
 MOST_CHANCES = 1 << 18
-"""Counts that are told apart; an epsilon that needs more names nothing anyone could use."""
+"""The most counts in the table; an epsilon that needs more is too small to be useful."""
 GUARD_BITS = 128
 
 
@@ -51,7 +51,7 @@ class Keeping:
 
     @property
     def even(self) -> int:
-        """How many units make it at least as likely to be named as not."""
+        """How many units give a key a probability of at least 1/2."""
         return bisect_left(self.chances, 1 << (self.bits - 1))
 
     def is_beyond(self, count: int) -> bool:
@@ -92,7 +92,7 @@ def _chances(epsilon: Fraction, delta: Fraction, bits: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSelection:
-    """Name each key with a chance that grows with the number of units that hold it, by a coin of its own.
+    """Publish each key with a probability that grows with the number of units that hold it, by an independent draw.
 
     Guarantee:   (epsilon, delta)-DP for the set of names. Nothing else is published, in particular no count.
     Adjacency:   the caller says how many keys one unit can touch under it, each by 1.

@@ -244,7 +244,7 @@ class AnswerReader:
             found.append(
                 f"The groups were found by partition selection (epsilon {finder.epsilon}, delta "
                 f"{finder.delta}): a group of one person is named with probability at most delta, "
-                f"a group of {law.even:,} people as likely as not, one of {law.certain:,} people surely."
+                f"a group of {law.even:,} people with probability at least 1/2, one of {law.certain:,} people for certain."
             )
             if self.rows and len(self.measured.keys or ()) == self.planned.most_keys:
                 found.append(

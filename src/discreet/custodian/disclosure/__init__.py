@@ -1,1 +1,1 @@
-"""What a table gives away: scoring of attacks, uniqueness, k-anonymity. NOT PRIVATE."""
+"""What a table discloses: scoring of attacks, uniqueness, k-anonymity. NOT PRIVATE."""

@@ -51,8 +51,7 @@ def uniqueness(
     sets = sum(comb(len(names), size) for size in range(1, largest + 1))
     if largest < 1 or sets > MOST_SETS:
         raise BadInput(
-            f"{len(names)} columns have {sets:,} sets of up to {largest}; at most {MOST_SETS:,} are "
-            "looked at. Name fewer columns, or a smaller size."
+            f"{len(names)} columns have {sets:,} sets of up to {largest}; at most {MOST_SETS:,} are examined. Name fewer columns, or a smaller size."
         )
     keys = _keys(columns)
     found: list[ColumnSet] = []

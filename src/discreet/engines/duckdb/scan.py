@@ -172,7 +172,7 @@ def _unreadable(files: Sequence[str]) -> BadSource:
 
 @dataclass(frozen=True, slots=True)
 class _ParquetHeader:
-    """What Parquet files say of their columns, before any row."""
+    """The column types in the headers of Parquet files, without any row."""
 
     table: Sql
     columns: list[SourceColumn]
@@ -255,8 +255,8 @@ def _refuse_differing_types(
             continue  # a partition, named in the path
         if len(of_files) != len(files) or len(set(of_files)) > 1:  # `ID` beside `id` is read for it
             raise BadSource(
-                f"Column {column.name!r} is missing from some of the {len(files)} files, has different types "
-                "in them, or another there has its name but for case. No row was read. Write them anew with one type."
+                f"Column {column.name!r} is missing from some of the {len(files)} files, has different "
+                "types in them, or a column there differs from it in case alone. No row was read. Write them again with one type."
             )
 
 

@@ -263,8 +263,7 @@ class Session:
         """A connection that is this thread's alone. Who holds one must not ask for another."""
         if os.getpid() != self._owner:
             raise EngineFailed(
-                "The engine was opened before this process was forked off, and works in the process that "
-                "opened it alone. Open another one here."
+                "The engine was opened before this process was forked, and works only in the process that opened it. Open another one here."
             )
         with self._turn:
             while not self._free and not self._closed:
@@ -339,7 +338,7 @@ class Session:
             raise self._sentence(error) from None
 
     def _sentence(self, error: BaseException) -> EngineFailed:
-        """What may be said about an error: chosen by its class, never by its message."""
+        """The message for an error: chosen by its class, never from its text."""
         stands = "What was charged stays charged."
         if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
             return EngineFailed(

@@ -28,7 +28,6 @@ class TableRows(ScannedRows):
     ) -> None:
         if schema.unit.identifier is not None and len(schema.columns) > _MOST_COLUMNS:
             raise BadSource(
-                f"The schema declares {len(schema.columns)} columns beside an identifier. No row was read. "
-                f"PostgreSQL bounds the rows of people with at most {_MOST_COLUMNS}; declare fewer."
+                f"The schema declares {len(schema.columns)} columns besides an identifier. No row was read. PostgreSQL allows at most {_MOST_COLUMNS}; declare fewer."
             )
         super().__init__(session, schema, table, Layers(schema, fields, DIALECT))

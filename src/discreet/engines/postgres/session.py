@@ -160,8 +160,7 @@ class Session:
     def _work(self, job: Callable[[psycopg.Cursor[Any]], T]) -> T:
         if os.getpid() != self._owner:
             raise EngineFailed(
-                "The engine was opened before this process was forked off, and works in the process that "
-                "opened it alone. Open another one here."
+                "The engine was opened before this process was forked, and works only in the process that opened it. Open another one here."
             )
         failure: EngineFailed | None = None
         with self._turn:
@@ -182,7 +181,7 @@ class Session:
         raise failure
 
     def _sentence(self, error: BaseException) -> EngineFailed:
-        """What may be said about an error: chosen by its class, never by its message."""
+        """The message for an error: chosen by its class, never from its text."""
         if isinstance(error, errors.QueryCanceled):
             return EngineFailed(
                 f"The database stopped the query: it took longer than statement_timeout, {self._timeout}, "

@@ -121,8 +121,7 @@ class Session:
     def _work(self, job: Callable[[], T]) -> T:
         if os.getpid() != self._owner:
             raise EngineFailed(
-                "The engine was opened before this process was forked off, and works in the process that "
-                "opened it alone. Open another one here."
+                "The engine was opened before this process was forked, and works only in the process that opened it. Open another one here."
             )
         if self._closed:
             raise EngineFailed("The engine is closed. Open it again.")
@@ -187,7 +186,7 @@ class Session:
                 self._progress(min(1, finished / tasks))
 
     def _sentence(self, error: BaseException) -> EngineFailed:
-        """What may be said about an error: chosen by its class, never by its message."""
+        """The message for an error: chosen by its class, never from its text."""
         if self._is_stopped() or any(one.__name__ in _LOST for one in type(error).__mro__):
             return EngineFailed(
                 f"The Spark session was stopped, or the connection to it was lost. {_STANDS} Run it again "

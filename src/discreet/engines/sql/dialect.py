@@ -1,10 +1,10 @@
-"""`Dialect`: what databases write differently. A database is one subclass; all else in this room is shared.
+"""`Dialect`: what databases write differently. A database is one subclass; everything else in this package is shared.
 
 What stands here is written for databases that have TRY_CAST and integers of 128 bits, or decimals as wide; one
 that lacks them overrides it. What has no common spelling is abstract.
 
 Each method returns an expression that no row can make fail: null where SQL would raise an error. The rest
-of this room builds on that, so a method that can fail on some row is a leak. An argument is written once
+of this package builds on that, so a method that can fail on some row is a leak. An argument is written once
 unless it is a plain name, for expressions nest, and their text would double at each level.
 """
 

@@ -1,4 +1,4 @@
-"""What a column of a database is read as, whatever the database calls its type."""
+"""How a column of a database is read, whatever the database calls its type."""
 
 from __future__ import annotations
 

@@ -40,8 +40,7 @@ def key_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
         yield Figure(
             f"Values of {column.name} that are published by name",
             f"{many:,} values are published, by {facts['mechanism']}: each with a probability of a half or more if "
-            f"{facts['even']:,} {who} hold it, and surely from {facts['certain']:,} on. A value that is not here may "
-            "be in the table all the same, and one that is here is in it.",
+            f"{facts['even']:,} {who} hold it, and certainly from {facts['certain']:,} on. A value that is not listed may still be in the table; every listed value is in it.",
             Markup(""),
             table=Table((column.name, "rows", "interval"), rows, right=(1, 2)),
         )

@@ -50,7 +50,7 @@ _SAID = (
     (_GONE, damaged, "its tables were removed"),
     (_REFUSED, damaged, "another event of that number is there"),
     (errors.QueryCanceled, unwritable, "the server stopped the query"),
-    (_AWAY, unwritable, "the server is away, or the connection was lost"),
+    (_AWAY, unwritable, "the server is unavailable, or the connection was lost"),
 )
 """What an error of PostgreSQL means: the first line that names its kind."""
 
@@ -162,7 +162,7 @@ class PostgresStore:
                 raise damaged(self._place, "its tables were removed")
             found = [self._run(question) for question in tables.QUESTIONS]
         if found != tables.expected(self._says):
-            raise damaged(self._place, "its tables or triggers were altered, or it is no ledger")
+            raise damaged(self._place, "its tables or triggers were altered, or it is not a ledger")
 
     def check_pages(self, how: Literal["quick_check", "integrity_check"]) -> None:
         """The chain covers every byte of every event; a database has no other check that a user may run."""

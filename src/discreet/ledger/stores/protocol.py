@@ -1,4 +1,4 @@
-"""What the journal needs of a place that keeps events. SQLite is the default; PostgreSQL serves several machines.
+"""The protocol of a store: what the journal needs to keep events. SQLite is the default; PostgreSQL serves several machines.
 
 The journal decides what an event says and checks the chain; a store keeps events, one transaction at a
 time. So caps, units, notions, chain and mark are the same wherever the events are kept.

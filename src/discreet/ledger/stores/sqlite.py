@@ -50,7 +50,7 @@ _UNWRITABLE = {
 def damaged(path: Path | str, reason: str) -> LedgerDamaged:
     return LedgerDamaged(
         f"The ledger {path} is damaged: {reason}. Nothing was charged and no row was read. "
-        "Put the newest sound copy back; nothing can be charged until then."
+        "Put the newest intact copy back; nothing can be charged until then."
     )
 
 
@@ -70,7 +70,7 @@ def plain_errors(path: Path) -> Iterator[None]:
             raise unwritable(path, _UNWRITABLE[code]) from error
         if code == sqlite3.SQLITE_MISMATCH:
             raise damaged(path, "an event was altered") from error
-        other = ", so it may be no ledger at all" if code == sqlite3.SQLITE_NOTADB else ""
+        other = ", so it may not be a ledger" if code == sqlite3.SQLITE_NOTADB else ""
         raise damaged(path, f"SQLite says '{error}'{other}") from error
     except UnicodeDecodeError as error:
         # A damaged schema makes an error message that Python cannot read.
@@ -82,8 +82,7 @@ def plain_errors(path: Path) -> Iterator[None]:
 def unwritable(path: Path | str, reason: str) -> LedgerError:
     return LedgerError(
         f"The ledger {path} cannot be used: {reason}. This step was not confirmed, so no row may be "
-        "read for it. Fix that and run again. A charge that was recorded and not read is taken "
-        "over, not paid twice."
+        "read for it. Fix that and run again. The next run uses a charge that was recorded and not read, and does not pay twice."
     )
 
 

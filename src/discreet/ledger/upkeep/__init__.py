@@ -1,1 +1,1 @@
-"""What is done to a ledger by hand: copies for backups, and the one repair."""
+"""Maintenance of a ledger: copies for backups, and the one repair."""

@@ -91,12 +91,12 @@ class LocalHashing:
 
     @property
     def speaks_true(self) -> Fraction:
-        """How often a report speaks for the true value."""
+        """The probability that a report supports the true value."""
         return self.response.truth
 
     @property
     def speaks_other(self) -> Fraction:
-        """How often it speaks for any other value."""
+        """The probability that a report supports any one other value."""
         return Fraction(1, self.base)
 
     def hashes(self, functions: Integers, values: Integers) -> Integers:
@@ -109,7 +109,7 @@ class LocalHashing:
         return total % self.base
 
     def support(self, reports: npt.NDArray[Any]) -> Integers:
-        """For each value, how many reports speak for it."""
+        """For each value, how many reports support it."""
         return self.support_of(reports, np.arange(self.values))
 
     def support_of(self, reports: npt.NDArray[Any], values: Integers) -> Integers:

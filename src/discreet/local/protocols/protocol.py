@@ -1,4 +1,4 @@
-"""What every protocol for values tells the collector: how often a report speaks for a value."""
+"""What all protocols for values share: the probability that a report supports a value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ValueProtocol(Protocol):
         ...
 
     def support(self, reports: npt.NDArray[Any]) -> Integers:
-        """For each value, how many reports speak for it."""
+        """For each value, how many reports support it."""
         ...
 
 

@@ -72,16 +72,16 @@ class RandomisedResponse:
 
     @property
     def speaks_true(self) -> Fraction:
-        """How often a report speaks for the true value."""
+        """The probability that a report supports the true value."""
         return self.truth
 
     @property
     def speaks_other(self) -> Fraction:
-        """How often it speaks for any other value."""
+        """The probability that a report supports any one other value."""
         return (1 - self.truth) / (self.answers - 1)
 
     def support(self, reports: npt.NDArray[Any]) -> Integers:
-        """For each value, how many reports speak for it."""
+        """For each value, how many reports support it."""
         counts = np.bincount(np.asarray(reports, dtype=np.int64), minlength=self.answers)
         if len(counts) > self.answers:
             raise BadInput(f"A report lies outside the {self.answers} answers.")

@@ -57,16 +57,16 @@ class UnaryEncoding:
 
     @property
     def speaks_true(self) -> Fraction:
-        """How often a report speaks for the true value."""
+        """The probability that a report supports the true value."""
         return HALF
 
     @property
     def speaks_other(self) -> Fraction:
-        """How often it speaks for any other value."""
+        """The probability that a report supports any one other value."""
         return self.stray
 
     def support(self, reports: npt.NDArray[Any]) -> Integers:
-        """For each value, how many reports speak for it."""
+        """For each value, how many reports support it."""
         bits = np.asarray(reports)
         if bits.ndim != 2 or bits.shape[1] != self.values:
             raise BadInput(f"A report of unary encoding has {self.values} bits.")

@@ -320,7 +320,7 @@ class AggregateRewriter:
         exp = self.exp
         for column in columns:
             if type(column) is not exp.Column:
-                raise BadQuestion("Spreads and correlations are of plain columns.")
+                raise BadQuestion("Standard deviations and correlations take plain columns.")
             if not self._never_null(column):
                 known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
                 condition = self.both(condition, known)

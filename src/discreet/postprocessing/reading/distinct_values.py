@@ -49,7 +49,7 @@ def of_distinct_values(
     if kind == "Count":
         return Across("present or more" if _is_open(column) else "present", counted)
     if kind not in ("Sum", "Avg", *_SPREADS):
-        raise BadQuestion("DISTINCT stands in count, sum, avg, variance and stddev only.")
+        raise BadQuestion("DISTINCT is allowed only in count, sum, avg, variance and stddev.")
     if column.kind not in SUMMED_KINDS:
         raise BadQuestion(
             f"Column {column.name!r} is of kind {column.kind}; {kind.lower()}() takes columns of kind "

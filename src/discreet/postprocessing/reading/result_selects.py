@@ -102,7 +102,7 @@ class ResultSelectReader(ExpressionReader):
             node = bare(each)
             if type(node) in (exp.Rollup, exp.Cube, exp.GroupingSets):
                 raise BadQuestion(
-                    "ROLLUP, CUBE and GROUPING SETS stand in the SELECT from the dataset itself."
+                    "ROLLUP, CUBE and GROUPING SETS are allowed only in the SELECT from the dataset itself."
                 )
             if type(node) is exp.Literal and not node.is_string:
                 place = number(str(node.this))

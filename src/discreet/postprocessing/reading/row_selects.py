@@ -335,8 +335,7 @@ class RowSelectReader(ResultSelectReader):
         for name in names:
             if self.schema.column(name).undeclared:
                 raise BadQuestion(
-                    f"The values of column {name!r} are not declared, so they are not public. Ask for "
-                    "count(*) beside it, or discover them."
+                    f"The values of column {name!r} are not declared, so they are not public. Ask for count(*) with it, or discover them."
                 )
         return Declared(names, self._where(scope))
 

@@ -41,10 +41,7 @@ from discreet.questions.spelling import readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
-NOT_INTERPOLATED = (
-    "percentile_cont is answered like percentile_disc, by a value that rows may hold: the point between two "
-    "neighbouring rows cannot be seen behind the noise."
-)
+NOT_INTERPOLATED = "percentile_cont is answered like percentile_disc, because noise hides the point between two neighbouring rows."
 SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
 NO_NEIGHBOURS = "lag, lead and moving frames leave out the groups null and (other), which have no place in an order."
 MOST_PARTS = 20

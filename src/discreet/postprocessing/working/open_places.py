@@ -22,7 +22,7 @@ def note_open_sides(found: Labels, frame: Frame, what: str, notes: dict[str, Non
         edge = np.flatnonzero(found.unsure[0])
         named = _named(frame, edge)
         notes[
-            f"{what} goes by the estimates. For {len(edge):,} of {frame.rows:,} groups the interval "
+            f"{what} follows the estimates. For {len(edge):,} of {frame.rows:,} groups the interval "
             f"does not say on which side they lie{named}."
         ] = None
 
@@ -44,14 +44,14 @@ def note_open_order(
         )
         if close:
             notes[
-                f"The order goes by the estimates. Of the groups that LIMIT leaves out, {close:,} may "
+                f"The order follows the estimates. Of the groups that LIMIT leaves out, {close:,} may "
                 "belong among those shown: their intervals overlap."
             ] = None
             return
     overlap = int(((lower[1:] <= upper[:-1]) & (lower[:-1] <= upper[1:]))[: max(stop - 1, 0)].sum())
     if overlap:
         notes[
-            f"The order goes by the estimates. For {overlap:,} of {min(stop, len(order)) - 1:,} pairs of "
+            f"The order follows the estimates. For {overlap:,} of {min(stop, len(order)) - 1:,} pairs of "
             "neighbouring rows the intervals overlap, so their order is not certain."
         ] = None
 

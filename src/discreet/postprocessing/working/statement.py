@@ -31,11 +31,7 @@ from discreet.postprocessing.working.joins import joined
 from discreet.postprocessing.working.measured_groups import MeasuredGroups
 from discreet.postprocessing.working.open_places import note_open_order, note_open_sides
 
-EMPTY_GROUPS = (
-    "Every group that the schema declares is a row of the subquery, also one that no row of the table is in, such as "
-    "(other) and null: whether one is empty is hidden, so none is left out. To take only groups that you name, write "
-    "WHERE column IN (...) behind the subquery."
-)
+EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also an empty one, such as (other) and null, because it is private which groups are empty. To use only some groups, write WHERE column IN (...) after the subquery."
 
 
 class Work(ExpressionWork):
@@ -106,8 +102,7 @@ class Work(ExpressionWork):
             note_open_order(sort_keys, select, order, notes)
             if last.any():
                 notes[
-                    f"For {int(last.sum()):,} of {found.rows:,} rows the noise leaves the place in the order fully open, as "
-                    "it does for a mean of a group that may hold no row. They come last."
+                    f"For {int(last.sum()):,} of {found.rows:,} rows the noise hides the place in the order, as for the mean of a group that may be empty. They come last."
                 ] = None
             found.values = [each.taken(order) for each in found.values]
         if select.limit is not None or select.offset:

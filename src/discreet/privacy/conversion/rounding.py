@@ -47,7 +47,7 @@ def number(value: Fraction) -> Any:
 
 
 def slack_of(magnitude: Any) -> Any:
-    """What rounding can have cost, and much more, in a sum whose terms are of this size."""
+    """A generous bound on the rounding error of a sum whose terms are of this size."""
     return context().ldexp(abs(magnitude), -SLACK_BITS)
 
 

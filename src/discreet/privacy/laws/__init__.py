@@ -1,6 +1,6 @@
 """Noise laws as data: what was added to a count, what that costs, and how far from zero it can be.
 
-No sampling here, so every room may import it. One law a file; `law` says what a law must know of
+No sampling here, so every package may import it. One file for each law; `law` says what a law must know of
 itself. `sums` holds the half-widths of sums of independent draws; the core needs none of it, so it
 is not imported here.
 

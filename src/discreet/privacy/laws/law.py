@@ -266,7 +266,7 @@ class NoiseLaw(ABC):
     # --- the privacy loss -------------------------------------------------------------------
 
     def loss_shape(self, shift: int) -> FallingLoss | GaussianLoss | None:
-        """What is known of the loss when one number moves by `shift`; None: what its probabilities say."""
+        """The privacy loss when one number moves by `shift`; None if it follows from the probabilities."""
         return None
 
     def joint_loss_shape(self, sensitivity: Sensitivity) -> GaussianLoss | None:

@@ -67,7 +67,7 @@ def most_inside(atom: Expression) -> int:
 
 
 def _side(atom: Expression) -> Expression | None:
-    """What is compared, where an atom is an equality with a value of its own type."""
+    """The compared expression, if an atom is an equality with a value of its own type."""
     if not isinstance(atom, Call) or atom.name != "=":
         return None
     side, value = atom.arguments

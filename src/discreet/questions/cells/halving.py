@@ -27,7 +27,7 @@ MOST_LOOKS_INSIDE = 1 << 9
 
 
 def reach_of_cells(column: Column, start: int, stop: int) -> Reach:
-    """What a row in one of the value cells from `start` to before `stop` may hold."""
+    """The possible values of a row in the value cells from `start` to before `stop`."""
     if isinstance(column, OrderedColumn):
         return numbers(column.extent(start)[0], column.extent(stop - 1)[1])
     if isinstance(column, BooleanColumn):
@@ -37,7 +37,7 @@ def reach_of_cells(column: Column, start: int, stop: int) -> Reach:
 
 
 def reach_outside(column: Column) -> Reach:
-    """What a row in the cell of other values may hold."""
+    """The possible values of a row in the cell of other values."""
     if isinstance(column, NumberColumn):
         return numbers(-GREATEST, GREATEST)
     if isinstance(column, OrderedColumn):

@@ -21,7 +21,7 @@ LONGEST_TEXT = 2**31
 
 
 class Reach(NamedTuple):
-    """What an expression may be: numbers from `low` to `high`, `options`, any text at all, or null."""
+    """The possible values of an expression: numbers from `low` to `high`, `options`, any text, or null."""
 
     null: bool = False
     low: Number | None = None

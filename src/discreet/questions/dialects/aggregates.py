@@ -88,7 +88,7 @@ _PAIRS = "discreet.curator.answers.pairs"
 _SAMPLE = "As in SQL, variance and stddev are those of a sample (divided by n - 1); var_pop and stddev_pop divide by n."
 _DISTINCT = (
     "count(DISTINCT ...) is the number of declared values that some row holds; those that are not "
-    "declared count as one. A value that few rows hold cannot be told from one that none does."
+    "declared count as one. A value that few rows hold cannot be distinguished from one that no row holds."
 )
 
 

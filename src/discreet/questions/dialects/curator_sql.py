@@ -186,7 +186,7 @@ class _Reader(StatementReader):
         if alone and len(found) > 1:
             column = alone[0].column
             raise BadQuestion(
-                f"{alone[0].name} gives rows of its own, so it stands alone in its SELECT. For other numbers "
+                f"{alone[0].name} gives rows of its own, so it must be alone in its SELECT. For other numbers "
                 f"beside the values of {column}, write SELECT {column}, count(*), ... GROUP BY {column}."
             )
         if alone and AGGREGATES[alone[0].kind].chooses and unlisted:
@@ -249,7 +249,7 @@ class _Reader(StatementReader):
         inside = bare(arguments[0])
         if type(inside) is not exp.Column:
             if not AGGREGATES[kind].takes_expressions:
-                raise BadQuestion(f"{kind}() takes a plain column, and no {construct(inside)}.")
+                raise BadQuestion(f"{kind}() takes a plain column, not {construct(inside)}.")
             return self._of_expression(kind, inside, alias)
         column = self.column(inside)
         shown = f"{kind}({column})"

@@ -116,7 +116,7 @@ class _Reader(StatementReader):
         if type(inside) is exp.Distinct:
             raise BadQuestion(f"{kind}(DISTINCT ...) is not supported. {SHAPE}")
         if type(inside) is not exp.Column:
-            raise BadQuestion(f"{kind}() takes a plain column, and no {construct(inside)}.")
+            raise BadQuestion(f"{kind}() takes a plain column, not {construct(inside)}.")
         if kind == "count" and names_the_unit(inside, self.schema):
             # A row without an identifier belongs to nobody, and is not counted: so these are all rows.
             return Aggregate("count", None, alias or f"count({self.schema.unit.identifier})")
@@ -141,8 +141,7 @@ class _Reader(StatementReader):
         for name in names:
             if self.schema.column(name).kind not in SUMMED_KINDS:
                 raise BadQuestion(
-                    f"Column {name!r} is of kind {self.schema.column(name).kind}; spreads and correlations "
-                    f"take columns of kind {', '.join(SUMMED_KINDS)}."
+                    f"Column {name!r} is of kind {self.schema.column(name).kind}; standard deviations and correlations take columns of kind {', '.join(SUMMED_KINDS)}."
                 )
         shown = f"{MOMENT}({', '.join([*names, *map(repr, centres)])})"
         second = names[1] if names[1:] else None
@@ -164,7 +163,7 @@ class _Reader(StatementReader):
         if any(value for key, value in node.args.items() if key not in known):
             raise BadQuestion("A quantile is written quantile(col, 0.9), and a median median(col).")
         if type(node.this) is not exp.Column:
-            raise BadQuestion(f"A quantile is of a plain column, and of no {construct(node.this)}.")
+            raise BadQuestion(f"A quantile takes a plain column, not {construct(node.this)}.")
         column = self.column(node.this)
         if not self.schema.column(column).is_ordered:
             raise BadQuestion(f"Column {column!r} has no order, so it has no quantiles.")

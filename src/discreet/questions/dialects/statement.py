@@ -1,4 +1,4 @@
-"""What every dialect of question shares: one plain SELECT, read against an allow-list.
+"""What all question dialects share: one plain SELECT, read against an allow-list.
 
 The text is parsed and never executed. Clauses, FROM, GROUP BY, column names and numbers are read
 here; what SELECT and WHERE may hold is each dialect's own. Everything unexpected is refused by name.
@@ -90,8 +90,7 @@ def parsed(text: str, *, shape: str) -> Any:
         where = f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
         quotes = ", and not in square brackets" if "[" in text else ""
         raise BadQuestion(
-            f"The SQL is not understood near {where}. A name with blanks or signs stands in double "
-            f"quotes{quotes}. {shape}"
+            f"The SQL is not understood near {where}. Put a name with blanks or signs in double quotes{quotes}. {shape}"
         ) from None
     except errors.SqlglotError:
         raise BadQuestion(f"The SQL is not understood. {shape}") from None
@@ -184,7 +183,7 @@ class StatementReader:
     """Walks one parsed statement."""
 
     shape: ClassVar[str]
-    """What a question looks like, for those who asked another."""
+    """The form of a question, for messages about questions of another form."""
     functions: tuple[str, ...]
     """What SELECT takes."""
     other_names: ClassVar[tuple[str, ...]] = ()
@@ -342,7 +341,7 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
         if not node.this.args.get("quoted") or names_the_unit(node, schema):
             raise BadQuestion(str(error)) from None
         text = node.name.replace("'", "''")
-        hint = f"Double quotes are for names; a text stands in single quotes: '{text}'."
+        hint = f"Double quotes are for names; put a text in single quotes: '{text}'."
         values = {value for column in schema.columns for value in getattr(column, "values", ())}
         raise BadQuestion(hint if node.name in values else f"{error} {hint}") from None
 

@@ -1,1 +1,1 @@
-"""What a question may cost those who answer it: how long it may become when it is written out, and how much work it may make."""
+"""Limits on the work of a question: how long it may become when it is written out, and how many steps it may take."""

@@ -31,7 +31,7 @@ class TooMuchWork(BadQuestion):
 
 @contextmanager
 def bounded_work(questions: int = 1) -> Iterator[None]:
-    """What is done inside is refused once it has taken more steps than so many questions may."""
+    """Refuse the work inside once it has taken more steps than this many questions may."""
     token = _left.set([MOST_STEPS * questions])
     try:
         yield
@@ -41,7 +41,7 @@ def bounded_work(questions: int = 1) -> Iterator[None]:
 
 @contextmanager
 def tried_work() -> Iterator[None]:
-    """What is done inside may take a quarter of a question's steps, and is broken off beyond; it then costs the question nothing."""
+    """Allow the work inside a quarter of a question's steps. Beyond that it is stopped, and does not count."""
     left = _left.get()
     if left is None:
         yield

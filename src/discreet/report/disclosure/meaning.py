@@ -27,7 +27,7 @@ def parts_of(found: Explanation) -> list[tuple[str, Table, str]]:
         ("What someone may believe of you", belief_table(found), "A fact about you, before and after everything was read."),
         ("Families and groups", group_table(found), "The promise weakens with the number of people, by a known amount."),
         ("Who is protected", unit_table(found), "A promise to a row is a weaker one to a person with several rows, and to a household."),
-        ("Small groups", error_table(found), "What protects few people also blurs them."),
+        ("Small groups", error_table(found), "Noise that protects few people also makes their counts inaccurate."),
     ]  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def belief_table(found: Explanation) -> Table:
             for one, two in zip(found.beliefs, found.doubled, strict=True)
         ],
         right=(0,),
-        note="" if not found.delta else f"But for a probability of {found.delta:.3g}.",
+        note="" if not found.delta else f"Except with a probability of {found.delta:.3g}.",
     )
 
 
@@ -81,7 +81,7 @@ def unit_table(found: Explanation) -> Table:
 def error_table(found: Explanation) -> Table:
     """Small groups of people have large relative errors: that is what protects them."""
     return Table(
-        ("people counted", "a single count at this epsilon is off by up to"),
+        ("people counted", "largest error of a single count at this epsilon"),
         [(f"{size:,}", f"{100 * error:.3g}%") for size, error in found.relative_errors],
         right=(0, 1),
     )
@@ -103,8 +103,7 @@ def density_figure(found: Explanation) -> Figure:
     pair, _ = density_series(found)
     return Figure(
         title="A noisy count with and without one person",
-        caption="The chances of each noisy count, where the true count is 0 and where it is 1. One's presence "
-        f"moves the curve by 1; nowhere is one of them more than e^{found.epsilon:.4g} = {times(found)} times the other.",
+        caption=f"The probability of each noisy count if the true count is 0 and if it is 1. One person moves the curve by 1. At no point is one probability more than e^{found.epsilon:.4g} = {times(found)} times the other.",
         picture=curves(
             "densities",
             "Two densities",
@@ -129,7 +128,7 @@ def ratio_figure(found: Explanation) -> Figure:
     ]
     return Figure(
         title="The logarithm of their ratio",
-        caption="What one noisy count can tell of a person's presence: it lies between minus epsilon and epsilon.",
+        caption="How much one noisy count reveals about a person's presence: it lies between minus epsilon and epsilon.",
         picture=curves(
             "ratio",
             "Log-ratio",
@@ -138,7 +137,7 @@ def ratio_figure(found: Explanation) -> Figure:
             across="noisy count",
             up="log-ratio",
         ),
-        legend=[("c1", "log of the ratio of chances"), ("c3", "epsilon and minus epsilon")],
+        legend=[("c1", "log of the probability ratio"), ("c3", "epsilon and minus epsilon")],
     )
 
 

@@ -59,7 +59,7 @@ def render_attacks(outcomes: Sequence[Outcome], *, title: str, lead: str) -> str
 
 
 def _resource(package: str, name: str) -> Markup:
-    """A file of this room: ours, so it needs no escaping."""
+    """A file of this package: it is our own, so it needs no escaping."""
     return Markup(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 

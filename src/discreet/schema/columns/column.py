@@ -22,7 +22,7 @@ Range = tuple[int, int]
 OTHER_LABEL = "(other)"
 NULL_LABEL = "null"
 PLACEHOLDER = "FILL IN"
-"""What a drafted schema says where a person has to."""
+"""The placeholder that a drafted schema has where a person must fill in a value."""
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 OPERATORS = (*COMPARISONS, "in", "not in", "between", "is null", "is not null")

@@ -21,13 +21,7 @@ MOST_BITS = 48
 MOST_LISTED_EDGES = 4096
 """Up to so many cells are told apart by listed edges, more by a formula."""
 
-UNCUT = (
-    "it has neither `bits` nor `cuts`, and over a continuum no private release answers even median "
-    "queries usefully (the lower bound of Blum, Ligett and Roth 2008), so a domain is always cut "
-    "into finitely many cells. "
-    "Say how finely: `bits = 10` makes 1024 equal cells between the bounds, `cuts = [1.5, 20]` makes "
-    "cells of your own."
-)
+UNCUT = "it has neither `bits` nor `cuts`, and a column of numbers must be divided into cells: over a continuous domain no private release is useful (Blum, Ligett and Roth 2008). Write `bits = 10` for 1024 equal cells between the bounds, or `cuts = [1.5, 20]` for cells of your own."
 
 
 def outside_mistakes(outside: object) -> list[str]:

@@ -35,10 +35,10 @@ def _plain_errors(place: str) -> Iterator[None]:
     except errors.InsufficientPrivilege:
         said = f"The accounts' database {place} does not let this user do that."
     except psycopg.Error:
-        said = f"The accounts' database {place} is away, busy or read-only."
+        said = f"The accounts' database {place} is unavailable, busy or read-only."
     else:
         return
-    raise Away(f"{said} Nothing was read or charged. Ask again when it is mended.")
+    raise Away(f"{said} Nothing was read or charged. Ask again when it works.")
 
 
 class PostgresDatabase:

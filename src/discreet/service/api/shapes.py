@@ -1,4 +1,4 @@
-"""What requests and responses look like, for checking and for OpenAPI."""
+"""The shapes of requests and responses, for validation and for OpenAPI."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BudgetShape(Shape):
                 0,
                 "0",
             ):
-                raise BadBudget("A budget in mu_squared has nothing beside it.")
+                raise BadBudget("A budget in mu_squared has no other field.")
             return Budget.of_mu_squared(exact(self.mu_squared, name="mu_squared"))
         return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho, mu=self.mu)
 

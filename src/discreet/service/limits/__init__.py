@@ -1,1 +1,1 @@
-"""What one request, one person and all together may take: size, rate, concurrency, time."""
+"""Limits for one request, one person and all together: size, rate, concurrency, time."""

@@ -1,1 +1,1 @@
-"""What operators see: one line a request without values, and counters."""
+"""Monitoring: one log line for each request, without values, and counters."""

@@ -53,7 +53,7 @@ def command() -> None:
     "--all-subsets", is_flag=True, help="Ask all 2^n subsets of at most 16 people instead."
 )
 @defaulted(
-    "--error", click.FloatRange(0, 8), 1.0, "With --all-subsets: the most that an answer is off."
+    "--error", click.FloatRange(0, 8), 1.0, "With --all-subsets: the largest error of an answer."
 )
 @epsilon_option()
 @draws_option(3)
@@ -211,7 +211,7 @@ def member(
 @click.option(
     "--on",
     "columns",
-    help="What others know of people: columns, with commas between them. Default: the first three.",
+    help="What others know about people: columns, with commas between them. Default: the first three.",
 )
 @click.option(
     "--secret", help="The column that they want to know. Default: a yes/no column, else the last."

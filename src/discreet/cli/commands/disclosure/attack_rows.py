@@ -87,7 +87,7 @@ def trace(people: int, **shared: Any) -> None:
     "--eccentricity",
     click.FloatRange(0),
     1.5,
-    "By how many deviations a row must stand out to be named.",
+    "By how many standard deviations a row must stand out to be identified.",
 )
 @outcome_options
 def deanonymise(people: int, items: int, eccentricity: float, **shared: Any) -> None:

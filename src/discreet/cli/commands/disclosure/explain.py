@@ -84,7 +84,7 @@ def _print(found: Any) -> None:
         click.echo(f"{table.note}\n" if table.note else "")
     pair, ratio = density_series(found)
     print_curves(pair, across="noisy count", up="chance of a noisy count")
-    print_curves([ratio], across="noisy count", up="log of the ratio of both chances")
+    print_curves([ratio], across="noisy count", up="log of the probability ratio")
 
 
 def _page(found: Any) -> str:

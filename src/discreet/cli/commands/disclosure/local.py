@@ -30,7 +30,7 @@ question_option = click.option(
 
 @click.group()
 def command() -> None:
-    """Ask people who trust nobody: every person adds noise alone, and the collector sees only reports.
+    """Ask people in the local model: every person adds noise alone, and the collector sees only reports.
 
     \b
     Examples:
@@ -49,19 +49,19 @@ def command() -> None:
 @click.option(
     "--protocol",
     type=click.Choice(["randomised-response", "unary-encoding", "local-hashing"]),
-    help="Default: the one of least variance; local-hashing if it is within a tenth of it.",
+    help="Default: the protocol with the least variance, or local-hashing if it is within a tenth of that.",
 )
 @click.option("--epsilon", metavar="NUMBER", help="The budget of each person's report.")
 @click.option("--people", type=click.FloatRange(1), help="How many people answer.")
 @click.option(
     "--error",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="The most by which a share may be off.",
+    help="The largest error of a share.",
 )
 @click.option(
     "--risk",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="The probability that it is off by more. Default: 0.05, where it does not follow.",
+    help="The probability of a larger error. Default: 0.05, unless it is what is computed.",
 )
 @click.option("-o", "--output", type=FILE, help="Write the question, for clients and collector.")
 @force_option
@@ -142,7 +142,7 @@ def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list
     )
     if question is not None and question.is_number:
         click.echo(
-            "All this is of the share of a yes/no question. The mean of "
+            "These numbers are for the share of a yes/no question. The mean of "
             f"{question.name!r} is known to within ± {widths[question.protocol]:.4g}, at 95%."
         )
     elif widths:
@@ -235,7 +235,7 @@ def _remembered(question: Any, answers: list[str], people: list[str], path: Path
         stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         clients = {name: Client.restored(each) for name, each in stored.items()}
     except (ValueError, AttributeError):
-        raise BadInput(f"{path} is no memory of clients. Nothing was reported.") from None
+        raise BadInput(f"{path} is not a memory of clients. Nothing was reported.") from None
     reports = []
     for name, answer in zip(people, answers, strict=True):
         client = clients.setdefault(name, Client())
@@ -249,7 +249,9 @@ def _remembered(question: Any, answers: list[str], people: list[str], path: Path
 @question_option
 @defaulted("--top", click.IntRange(1), 20, "How many values are printed, the largest first.")
 @click.option(
-    "--least", type=click.FloatRange(0, 1), help="Only values whose share is surely at least this."
+    "--least",
+    type=click.FloatRange(0, 1),
+    help="Only values whose share is at least this, with the stated confidence.",
 )
 @confidence_option
 @json_option
@@ -323,13 +325,13 @@ def _reports(question: Any, path: str) -> Any:
             return bits
         return np.array(texts, dtype=np.int64)
     except ValueError:
-        raise BadInput(f"{path} holds something that is no report to this question.") from None
+        raise BadInput(f"{path} contains a value that is not a report to this question.") from None
 
 
 @command.command()
 @json_option
 def picture(as_json: bool) -> None:
-    """Flip every pixel of a drawing with probability 1/4: no pixel can be trusted, and the picture stays.
+    """Flip every pixel of a drawing with probability 1/4: no pixel is reliable, but the picture is still recognisable.
 
     \b
     Examples:

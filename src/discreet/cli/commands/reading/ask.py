@@ -34,7 +34,7 @@ from discreet.cli.statements import statements
 @click.option(
     "--additive",
     is_flag=True,
-    help="Counts as they were measured, neither rounded nor cut off at 0: they add up however they are summed.",
+    help="Counts as they were measured, neither rounded nor set to at least 0: they add up.",
 )
 @click.pass_context
 def command(

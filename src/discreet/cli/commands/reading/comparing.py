@@ -46,7 +46,7 @@ def command(release_path: Path, table: str, confidence: float, as_json: bool) ->
         click.echo(
             f"{each.answers:>12.4f} {each.synthetic:>14.4f} {each.held:>15.3f}  {', '.join(each.columns)}"
         )
-    click.echo("Off: the part of the rows that is counted in a wrong cell (total variation).")
+    click.echo("Off: the share of the rows that are counted in a wrong cell (total variation).")
     if missing:
         shown = "; ".join(missing[:MOST_SHOWN]) + ("; ..." if len(missing) > MOST_SHOWN else "")
         click.echo(f"Not compared: {shown}.")

@@ -20,8 +20,7 @@ def command(
 ) -> None:
     """Write a release's report: one HTML file that loads nothing from anywhere.
 
-    The report says in plain words what is promised, shows the numbers with their error bars, and tells
-    how to ask and how to verify. It holds nothing that the release does not hold.
+    The report says in plain words what is promised, shows the numbers with their error bars, and says how to ask and how to verify. It holds nothing that the release does not hold.
 
     \b
     Examples:

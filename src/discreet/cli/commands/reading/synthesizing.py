@@ -29,7 +29,7 @@ from discreet.cli.options import FILE, force_option, json_option
 def command(
     release_path: Path, output: Path, rows: int | None, seed: int | None, force: bool, as_json: bool
 ) -> None:
-    """Draw synthetic rows from a release: with the original's columns, names and types, and nobody's rows.
+    """Draw synthetic rows from a release: with the columns, names and types of the original; they belong to no real person.
 
     This is free, as often as you like, because only the release is read. For numbers, ask the release:
     its answers have intervals. Use synthetic rows where a program needs a table.

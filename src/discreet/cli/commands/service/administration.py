@@ -60,8 +60,7 @@ def _by() -> str:
 def init(
     settings_path: Path, table: str | None, schema: str | None, custodian: str, ledger: str
 ) -> None:
-    """Write the settings of a service, and make its first custodian. Prints the custodian's token, this
-    once.
+    """Write the settings of a service, and make its first custodian. Prints the custodian's token, which is shown only once.
 
     \b
     Examples:
@@ -103,7 +102,7 @@ def add_analyst(
     rho: str | None,
     mu: str | None,
 ) -> None:
-    """Make an account and print its token, this once. With a budget, an analyst may ask at once.
+    """Make an account and print its token, which is shown only once. With a budget, an analyst may ask at once.
 
     \b
     Examples:
@@ -265,10 +264,9 @@ def status(settings_path: Path, as_json: bool) -> None:
 @settings_argument
 @click.option("-o", "--output", type=FILE, required=True, help="A new folder for the copy.")
 def backup(settings_path: Path, output: Path) -> None:
-    """Copy the ledger, accounts, releases and settings into a new folder. The service may go on meanwhile.
+    """Copy the ledger, accounts, releases and settings into a new folder. The service may keep running.
 
-    The ledger is verified first. Its high-water mark is not copied: put back over a ledger that went on,
-    the copy is refused.
+    The ledger is verified first. Its high-water mark is not copied: if charges were made since, a restored copy is refused.
 
     \b
     Examples:
@@ -287,7 +285,7 @@ def restore(settings_path: Path, folder: Path) -> None:
     """Put a backup in place. Stop the service first. The files that were there are kept beside it.
 
     If charges were made after the backup, the ledger refuses to be used, and says so: those charges
-    would be forgotten. `discreet ledger accept-mark` goes on all the same, and records who decided it.
+    would be forgotten. `discreet ledger accept-mark` continues anyway, and records who decided it.
     Tokens that were revoked after the backup are valid again: revoke them again.
 
     \b
@@ -298,7 +296,7 @@ def restore(settings_path: Path, folder: Path) -> None:
     from discreet.service.settings import load_settings
 
     put_back(load_settings(settings_path), folder)
-    click.echo("Restored. The ledger is sound, and nothing was charged since the backup.")
+    click.echo("Restored. The ledger is intact, and nothing was charged since the backup.")
 
 
 COMMANDS = (init, add_analyst, revoke, budget, status, backup, restore)

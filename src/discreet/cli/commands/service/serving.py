@@ -63,7 +63,7 @@ def _serve_demo(folder: Path | None, port: int | None) -> None:
     from discreet.service.demo import serve_demo
 
     def ready(url: str, tokens: dict[str, str]) -> None:
-        click.echo("The demo serves generated people who never lived. Open it as\n")
+        click.echo("The demo serves a generated table. Open it as\n")
         for (name, token), role in zip(
             tokens.items(), ("analyst", "custodian", "reviewer"), strict=True
         ):

@@ -103,7 +103,7 @@ def parity(epsilon: float, rows: int, as_json: bool) -> None:
 )
 @json_option
 def reconstruction(rows: int, errors: tuple[float, ...], as_json: bool) -> None:
-    """Show which part of the rows is given away for certain if all subset sums are answered within an error.
+    """Show which share of the rows can be reconstructed for certain if all subset sums are answered within an error.
 
     \b
     Examples:
@@ -131,7 +131,7 @@ def reconstruction(rows: int, errors: tuple[float, ...], as_json: bool) -> None:
     )
 
 
-@click.command(short_help="What theorem 6.5 asks for, for an error and a probability.")
+@click.command(short_help="What theorem 6.5 needs, for an error and a probability.")
 @epsilon_option
 @defaulted("--error", click.FloatRange(0, 1, min_open=True, max_open=True), 0.1, "As a part of the rows.")  # fmt: skip
 @click.option(

@@ -12,7 +12,7 @@ from discreet.cli.commands.theory.sizes import sizes
 
 @click.group()
 def command() -> None:
-    """Work out what the theory says for numbers that you give: sizes, lower bounds and separations. No table is
+    """Compute sample sizes, lower bounds and separations for numbers that you give. No table is
     opened and nothing is charged.
 
     \b

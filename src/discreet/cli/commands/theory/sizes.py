@@ -29,7 +29,7 @@ CLASSES = ("prefixes", "intervals", "conjunctions", "parities")
 @click.option(
     "--error", default="10%", show_default=True, help="As a part of the rows, such as 10%."
 )
-@click.option("--rows", type=click.IntRange(min=1), help="Also the error that so many rows reach.")
+@click.option("--rows", type=click.IntRange(min=1), help="Also the error for this number of rows.")
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),

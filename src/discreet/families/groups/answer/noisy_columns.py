@@ -263,7 +263,7 @@ def _variance(weights: Weights, laws: Sequence[NoiseLaw]) -> float:
 def noise_width(
     weights: Weights, laws: tuple[NoiseLaw, ...], many: int, confidence: Fraction
 ) -> float:
-    """What the noise of a combination of vectors over `many` groups exceeds rarely enough."""
+    """A bound that the noise of a combination of vectors over `many` groups rarely exceeds."""
     return half_width(
         [(abs(weight), law, many) for weight, law in zip(weights, laws, strict=True)], confidence
     )

@@ -1,4 +1,4 @@
-"""What no number of a class by group is off by: the widest interval, at a level that all groups share."""
+"""A bound on the errors of all numbers of a class by group: the widest interval, at a level that all groups share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OF_COUNTS = Fraction(1, 64)
 def mean_bound(
     form: Form, laws: tuple[NoiseLaw, ...], bounds: Bounds, values: Fraction, miss: Fraction
 ) -> float | None:
-    """What the mean of a group of at least so many values is off by, but for a probability of `miss`; None if by anything.
+    """A bound on the error of the mean of a group of at least this many values, except with probability `miss`; None if there is none.
 
     An estimate m + b or higher, of a true mean m, means that the noisy sum of (value - t) is not below 0 at t = m + b. The
     sum itself is at most -b times the number of values. So its noise was at least b times that number, on
@@ -108,7 +108,7 @@ def numbers_bound(
 def _of_large_groups(
     library: Library, part: Part, query_class: ByGroup, delta: Fraction
 ) -> tuple[float, str, str] | None:
-    """What the release claims of means: for groups of as many values as if they were spread evenly."""
+    """The release's claim for means: for groups of at least average size."""
     schema = library.schema
     wanted, cells = query_class.measured(schema), query_class.cells(schema)
     columns = [each for each in noisy_columns(part.noisy, schema) if each.column in wanted]

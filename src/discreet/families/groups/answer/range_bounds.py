@@ -1,4 +1,4 @@
-"""What no range of any group is off by: the bound of one group, at a level that all groups share."""
+"""A bound on the errors of the ranges of all groups: the bound of one group, at a level that all groups share."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def noise_bound(
     groups: int,
     delta: float,
 ) -> float | None:
-    """What no least squares count of a range is off by in any group: of a plan and of a release."""
+    """A bound on the errors of all least squares counts of ranges in all groups, for plans and releases."""
     leaves = linear_leaves(queries, schema)
     return None if leaves is None else all_ranges_bound(leaves, delta, copies=groups) + ROUNDING
 

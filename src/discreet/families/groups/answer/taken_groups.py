@@ -79,6 +79,6 @@ def group_notes(groups: Sequence[str], schema: Schema) -> list[str]:
     unit = schema.unit
     if unit.max_groups is not None and unit.max_groups < unit.max_rows:
         notes.append(
-            f"Each person is seen in at most {unit.groups} groups; rows in further ones are left out."
+            f"At most {unit.groups} groups of each person are used; rows in further groups are left out."
         )
     return notes

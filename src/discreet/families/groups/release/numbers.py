@@ -189,7 +189,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         return Fraction(rows or 0, self.query_class.cells(self.schema))
 
     def _bound(self, rows: int | None, miss: Fraction) -> float:
-        """What a sum is off by, or the mean of a group of as many values as if they were spread evenly."""
+        """A bound on the error of a sum, or of the mean of a group of average size."""
         columns = list(self._columns())
         if not self.query_class.is_mean:
             return max(noise_width(form.total, laws, 1, 1 - miss) for _, form, laws in columns)

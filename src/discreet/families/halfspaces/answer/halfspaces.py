@@ -349,7 +349,7 @@ class HalfspaceSource(Source):
             normal = np.array([[float(each) for each in coefficients]])
             prior = float(cells.prior(normal, np.array([float(bound)]))[0])
             notes.append(
-                f"Without any data, spreading the rows evenly over the bounds, the answer would be {prior:,.0f}."
+                f"A guess without data, with rows spread evenly over the bounds, would be {prior:,.0f}."
             )
         if cells.sources > 1:
             notes.append(combined_note(cells.sources))

@@ -64,7 +64,7 @@ def halfspaces_bound(
     *,
     gamma: Fraction | None = None,
 ) -> tuple[float, str]:
-    """What no halfspace is off by; with `gamma`, what some gamma-close one is not."""
+    """A bound on the errors of all halfspaces; with `gamma`, of some gamma-close halfspace of each."""
     if gamma is not None:
         close = _of_the_net(library, query_class, delta, gamma)
         if close is not None:
@@ -90,7 +90,7 @@ def _of_cells(cells: Cells, delta: Fraction) -> tuple[float, str] | None:
 
 
 def _of_cut_cells(cells: Grid, delta: Fraction) -> float:
-    """What no halfspace over a grid of blocks is off by."""
+    """A bound on the errors of all halfspaces over a grid of blocks."""
     columns = len(cells.columns)
     corners = math.prod(2 * size for size in cells.boxes.shape)
     terms = [(weight, law, draws * cells.cells) for weight, law, draws in cells.noise]
@@ -106,7 +106,7 @@ def _of_cut_cells(cells: Grid, delta: Fraction) -> float:
 
 
 def _of_leaves(cells: Leaves, delta: Fraction) -> float:
-    """What no halfspace over the leaves of a tree is off by."""
+    """A bound on the errors of all halfspaces over the leaves of a tree."""
     tree = cells.cells
     low, high = tree.bounds()
     counts, variances = tree.own_counts()

@@ -1,4 +1,4 @@
-"""What can be said about halfspaces without any data, and whether a release says more.
+"""The guess for halfspaces without data, and whether a release is better.
 
 The no-data prior spreads the rows evenly over the box of the columns' public bounds. Its answer is
 a volume. A release that is not expected to come closer to the truth than that is of no use for
@@ -111,8 +111,8 @@ class Comparison:
         if self.beats_prior:
             return ""
         return (
-            f"This release is not expected to beat an answer without data: its own error is about "
-            f"{self.release:,.0f} rows, that of spreading the rows evenly about {self.prior:,.0f}."
+            f"This release is not expected to be better than a guess without data: its error is about "
+            f"{self.release:,.0f} rows, and that of rows spread evenly about {self.prior:,.0f}."
         )
 
 

@@ -1,4 +1,4 @@
-"""What a tree would look like on a population that everybody can know, and what halfspaces do to it.
+"""The tree of a public reference population, and the errors of halfspaces on it.
 
 The population is a multiplicative cascade: each halving of the domain gives one half, chosen by a
 public draw, `BIAS` of the rows and the other half the rest. Real tables are mostly as uneven or more

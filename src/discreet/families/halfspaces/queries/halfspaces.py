@@ -90,7 +90,7 @@ class Halfspaces:
 
     @property
     def of_the_net(self) -> str | None:
-        """Why only the literal net serves the class: it says how close, or how often to project."""
+        """Why only the literal net can release the class: it sets gamma or projections."""
         if self.gamma == USUAL_GAMMA and self.projections is None:
             return None
         return (

@@ -138,9 +138,8 @@ def block_query(
 
 
 def beaten_by_prior(prior: float) -> str:
-    """What a plan says of a release that is not worth its budget."""
+    """The note of a plan on a release that is not worth its budget."""
     return (
-        " NOT expected to beat an answer without data, which spreads the rows evenly over the "
-        f"bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
+        f" NOT expected to be better than a guess without data, which spreads the rows evenly over the bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
         f"{prior:,.0f} rows). Give more budget, or drop this class."
     )

@@ -213,8 +213,7 @@ class KeySource(Source):
             return ()
         most = self._schema.unit.groups
         return (
-            f"Each person is seen in at most {most} values of column {self.column!r}; rows of further ones count "
-            "as (other).",
+            f"At most {most} values of each person are used in column {self.column!r}; rows with further values count as (other).",
         )
 
 
@@ -236,7 +235,7 @@ def keys_of(part: Part, place: int, release: Release) -> Evidence:
 def keys_bound(
     library: Library, asking: Asking, query_class: Keys, delta: Fraction
 ) -> tuple[float, str]:
-    """What no count of any value, named or not, is off by."""
+    """A bound on the errors of the counts of all values, named or not."""
     name = library.schema.column(query_class.column).name
     for source in library.evidence.sources:
         if isinstance(source, KeySource) and source.column == name:

@@ -42,13 +42,13 @@ def most_unnamed(unnamed: Floats, confidence: Exactable, values: int = 1) -> int
 
 
 def alone_bound(unnamed: Floats, law: NoiseLaw, rows: int, confidence: float) -> float:
-    """What the count of one value, named or not, is off by at most; `rows` are those that a unit can have."""
+    """A bound on the error of the count of one value, named or not; `rows` are those that a unit can have."""
     noise = law.half_width(noise_level(confidence))
     return float(max(noise, rows * most_unnamed(unnamed, confidence)))
 
 
 def together_bound(values: Integers, named: int, law: NoiseLaw, confidence: Exactable) -> float:
-    """What no count of any value is off by, all at once: a value that is not named is counted as none.
+    """A bound on the errors of all counts at once; the count of a value that is not named is 0.
 
     `values` are the counts of the named values, then that of all other rows.
     """

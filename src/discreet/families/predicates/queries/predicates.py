@@ -44,7 +44,7 @@ MOST_CELLS = 1 << 22
 
 @dataclass(frozen=True, slots=True, init=False)
 class Predicates:
-    """Counts of the rows that satisfy each of `conditions`, texts as they stand behind WHERE.
+    """Counts of the rows that satisfy each of `conditions`, texts as in WHERE.
 
     Thread safe: it never changes.
     """
@@ -151,7 +151,7 @@ def cell_mask(schema: Schema, condition: Expression, columns: tuple[str, ...]) -
 
 def _cut(which: str) -> str:
     return (
-        f"A predicate cuts through a cell {which}, and rows inside a cell cannot be told apart. Declare "
+        f"A predicate cuts through a cell {which}, and the rows inside a cell cannot be separated. Declare "
         "narrower cells, or compare with an edge of one. Nothing was read or charged."
     )
 
@@ -224,8 +224,7 @@ def check_single_values(schema: Schema, asked: Inequality) -> None:
             low, high = extents(column)
             if not np.array_equal(low, high):
                 raise BadInput(
-                    f"{asked.text} cuts through cells of column {name!r}, and rows inside a cell "
-                    "cannot be told apart. Declare a width of 1, or release halfspaces(...). Nothing was read or charged."
+                    f"{asked.text} cuts through cells of column {name!r}, and the rows inside a cell cannot be separated. Declare a width of 1, or release halfspaces(...). Nothing was read or charged."
                 )
 
 
@@ -305,8 +304,7 @@ def check_cells(schema: Schema, columns: tuple[str, ...], most: int = MOST_CELLS
     cells = prod(schema.column(name).cells for name in columns)
     if cells > most:
         raise BadInput(
-            f"The predicates look at {', '.join(columns)}, which have {cells:,} combinations of cells; "
-            f"at most {most:,} are told apart. Declare wider cells, or use fewer columns at once. "
+            f"The predicates look at {', '.join(columns)}, which have {cells:,} combinations of cells; at most {most:,} are allowed. Declare wider cells, or use fewer columns at once. "
             "Nothing was read or charged."
         )
 

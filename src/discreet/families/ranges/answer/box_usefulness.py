@@ -64,7 +64,7 @@ THEOREM = (
 
 
 def box_bound(source: RangeSource, delta: float) -> float:
-    """What no box's estimate is off by, with probability 1 - delta."""
+    """A bound on the errors of all boxes, with probability 1 - delta."""
     measured = measured_levels(source)
     nodes = source.nodes
     cells = [source.schema.column(name).value_cells for name in source.columns]

@@ -53,7 +53,7 @@ class CellRangeSource(RangeSource):
         return cells, cells, self.intervals.estimate
 
     def bound(self, delta: float) -> float:
-        """What no interval's estimate is off by, with probability 1 - delta.
+        """A bound on the errors of all intervals, with probability 1 - delta.
 
         That of the noise, and how far the published estimates lie from the least squares counts.
         """
@@ -64,7 +64,7 @@ class CellRangeSource(RangeSource):
 
 
 def strategy_noise_bound(matrix: Integers, law: NoiseLaw, delta: float) -> float:
-    """What no least squares count of an interval is off by: of a plan and of a release."""
+    """A bound on the errors of all least squares counts of intervals, for plans and releases."""
     return all_ranges_bound(strategy_leaves(matrix, law), delta) + ROUNDING
 
 

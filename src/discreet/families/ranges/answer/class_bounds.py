@@ -87,7 +87,7 @@ def _of_whole_levels(source: RangeSource, delta: float) -> float | None:
 
 
 def levels_noise_bound(cells: int, laws: Mapping[int, NoiseLaw], delta: float) -> float | None:
-    """What no least squares count is off by, of whole levels of 2^shift cells a node: plan and release.
+    """A bound on the errors of all least squares counts from whole levels of 2^shift cells a node, for plans and releases.
 
     None where the column has too many cells.
     """

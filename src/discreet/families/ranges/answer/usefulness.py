@@ -43,7 +43,7 @@ THEOREM = (
 
 
 def interval_bound(source: RangeSource, delta: float) -> float:
-    """What no interval's estimate is off by, with probability 1 - delta."""
+    """A bound on the errors of all intervals, with probability 1 - delta."""
     noise = _simulated(source, (1 - OF_ALL_ROWS) * delta)
     starts, ends = _boundaries(source, (1 - OF_ALL_ROWS) * delta)
     if noise is not None:

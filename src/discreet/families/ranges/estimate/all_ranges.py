@@ -1,4 +1,4 @@
-"""What no range's least squares count is off by, all at once, where the measured numbers were fixed beforehand.
+"""A bound on the errors of the least squares counts of all ranges, where the measured numbers were fixed in advance.
 
 Each leaf's count is then a known combination of independent draws, and so is each range's. Two bounds
 hold, and the smaller one is given:
@@ -85,7 +85,7 @@ def level_leaves(leaves: int, levels: Sequence[tuple[int, NoiseLaw]]) -> LinearL
 
 
 def all_ranges_bound(leaves: LinearLeaves, delta: float, *, copies: int = 1) -> float:
-    """What no range is off by with probability 1 - delta, in any of `copies` groups measured alike."""
+    """A bound on the errors of all ranges with probability 1 - delta, in `copies` groups that are measured alike."""
     each = -math.expm1(math.log1p(-delta) / copies)  # groups are independent
     found = _bound(_Keyed(leaves), each)
     return found * UP

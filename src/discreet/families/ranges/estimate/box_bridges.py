@@ -49,7 +49,7 @@ MULTIPLES = np.linspace(1, 6, 51)
 def simulated_boxes(
     cells: tuple[int, int], levels: Sequence[Level], delta: float, *, is_whole: bool
 ) -> float | None:
-    """What no box is off by, but for a chance of delta. None where that takes too long, or delta is too small, to simulate.
+    """A bound on the errors of all boxes, except with probability delta. None where that takes too long, or delta is too small, to simulate.
 
     `is_whole`: whether no node can be stopped early. Then the noise is simulated as it is.
     """

@@ -46,7 +46,7 @@ class BridgeLevel:
 
 
 def bridge_bound(cells: int, levels: Sequence[BridgeLevel], delta: float) -> float | None:
-    """What no difference of two boundaries' errors exceeds with probability 1 - delta.
+    """A bound on all differences of two boundaries' errors, with probability 1 - delta.
 
     None where there are too many nodes, or delta is too small, to simulate it.
     """

@@ -1,4 +1,4 @@
-"""What the noises of two answers of a release have in common.
+"""The covariance of the noise of two answers of a release.
 
 Tables that overlap are put together from the same measurements, so their noises are correlated. Whoever compares two answers,
 or chooses by one and reads the other, must take that into account.

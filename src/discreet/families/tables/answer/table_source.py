@@ -61,14 +61,14 @@ MOST_LISTED = 1 << 12
 """Cells of a column that no table knows, up to which they are listed to see whether the column matters."""
 NUMBERS = ("estimate", "lower", "upper", "std")
 CELL_NOTE = "An interval that covers discretisation also allows for rows inside a cell that the condition splits. In a sum, it allows for values anywhere inside their cell."
-ADDITIVE_NOTE = "Counts as they were measured, which add up: they may be fractions, and below 0."
+ADDITIVE_NOTE = "These counts are as measured, so they add up; they may be fractions or negative."
 WITHIN_NOTE = (
     "Every table counts the rows that have a cell in all of its columns. So tables over different columns count different rows, and "
     "sums of their cells differ."
 )
-GLANCED_NOTE = "What was measured was chosen by a noisy glance at all pairs. The interval takes that choice as given; how often it holds was measured, and is not proved."
+GLANCED_NOTE = "A noisy first selection over all pairs decided what was measured. The interval takes that choice as given; its coverage was measured, and is not proved."
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
-USUAL_NOTE = "The interval is as wide as such counts are usually off, judged by the measured error of the model in this table. How often such intervals hold was measured on many tables and is not proved. Above a confidence of 99% the interval is proved, and far wider."
+USUAL_NOTE = "The width of the interval follows from the measured error of the model in this table. Its coverage was measured on many tables, and is not proved. Above a confidence of 99% the interval is proved, and far wider."
 
 
 class TableSource(Source):
@@ -417,7 +417,7 @@ class TableSource(Source):
 def complete_rows_note(columns: tuple[str, ...]) -> str:
     return (
         f"Rows for which the schema keeps no cell of {', '.join(columns)} (excluded nulls or values outside the "
-        "domain) are in no answer from these tables: they were made of the other rows."
+        "domain) are not counted by these tables."
     )
 
 

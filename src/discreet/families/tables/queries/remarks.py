@@ -1,4 +1,4 @@
-"""What a class of tables does not hold although its words may sound so, and what costs it accuracy."""
+"""Remarks about a class of tables: what it leaves out, and what costs it accuracy."""
 
 from __future__ import annotations
 

@@ -96,19 +96,12 @@ FINEST = 1 << 14
 HALVINGS = 30
 SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
-FORESEEN = (
-    "A model is fitted to what stands out. The error and the half-width are those of an average cell, foreseen for "
-    "counts that follow Zipf's law: typically within a factor of 2. Most cells hold few rows, so large groups and tables "
-    "of few cells are off by many times more. The release measures its own error."
-)
+FORESEEN = "A model is fitted to the selected pairs. The error and the half-width are forecasts for an average cell, typically within a factor of 2; they assume counts that follow Zipf's law. Most cells hold few rows, so large groups and tables of few cells have errors many times as large. The release measures its own error."
 CLAIMED = (
-    "For any one query it will claim a bound that is proved and far wider, of up to about ±{:,.0f}; "
+    "For any one query it will claim a proved bound that is far wider, up to about ±{:,.0f}; "
     "each answer has an interval of its own."
 )
-UNKNOWN = (
-    "A model is fitted to what stands out; the expected error is that of noise on everything, the alternative "
-    "that it is preferred to. The release measures its own error."
-)
+UNKNOWN = "A model is fitted to the selected pairs. The expected error is that of noise on everything, to which the model is preferred. The release measures its own error."
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +159,7 @@ class PreparedAdaptive(PreparedClass):
     closed: PreparedResiduals
     """The same tables by noise on all residuals: they are put together in the same way."""
     on_everything: PreparedResiduals | PreparedMarginals
-    """What noise on everything would do: the error that the model is there to beat."""
+    """The error of noise on everything, to which the model is compared."""
 
     @property
     def alternative(self) -> str:
@@ -197,7 +190,7 @@ class PreparedAdaptive(PreparedClass):
         return self.on_everything.weighed() * cells / len(self.sets) / 2 / self.schema.people
 
     def everything(self) -> Everything | None:
-        """What measures all pairs, should a glance at them say so; `None` where none is taken."""
+        """The measurement of all pairs, if the first selection decides for it; `None` without a first selection."""
         people, drowning = self.schema.people, self.drowning()
         if people is None or not drowning or self.accounting is Accounting.BASIC:
             return None

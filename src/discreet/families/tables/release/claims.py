@@ -1,4 +1,4 @@
-"""What a model of marginals claims: that the answers to single cells are off by at most so much.
+"""The claim of a model of marginals: a bound on the error of single cells.
 
 A table whose residuals were measured is answered from them, any other from the model and its measured
 distance; each with the interval that a reader will see. No cell holds more rows than the cells of single columns that it

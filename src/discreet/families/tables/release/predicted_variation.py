@@ -1,4 +1,4 @@
-"""What is left of a table whose counts nobody has seen: the error to expect, from public facts alone.
+"""The expected error of a table whose counts are not known, from public facts alone.
 
 How many rows cells hold is not public, so their counts are taken to follow Zipf's law: of n rows the k-th largest
 holds n / (H k), with H = 1 + 1/2 + ... + 1/cells. How much columns depend on one another is not public either: the

@@ -1,1 +1,1 @@
-"""What an expression may be, by interval arithmetic on its parts."""
+"""The possible values of an expression, by interval arithmetic on its parts."""

@@ -25,7 +25,7 @@ def value_of(expression: Expression, row: Mapping[str, Scalar]) -> Scalar:
 
 
 def reach_of(node: Expression, where: Mapping[str, Reach]) -> Reach:
-    """What `node` may be while its columns are where `where` says."""
+    """The possible values of `node` while its columns are where `where` says."""
     if isinstance(node, Constant):
         return one(node.value)
     if isinstance(node, ColumnValue):

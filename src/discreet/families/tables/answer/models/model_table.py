@@ -169,7 +169,7 @@ class ModelTable(WeightedTable):
         return width, largest * max(self.distance, self.law.std) / 2
 
     def _most_off(self, level: Fraction) -> float:
-        """What the distance is below, with probability `level`: one side of its noise.
+        """An upper bound on the distance, with probability `level`: one side of its noise.
 
         No distance is below 0. A measured one that is below 0 shows nothing but its noise, and must
         not take the noise out of the bound: that would leave intervals of no width.

@@ -111,7 +111,7 @@ def mean_distance(distances: Sequence[float], variance: float) -> float:
 
 
 def distance_below(measured: float, noise: float, mean: float, confidence: Exactable) -> float:
-    """What a distance does not exceed, usually: the measured one, its noise, and the mean of all tables say it."""
+    """A usual upper bound on a distance, from the measured one, its noise, and the mean of all tables."""
     level = max(1 - 2 * float(1 - exact(confidence, name="confidence")), 0.5)
     if noise <= 0:
         return max(measured, 0.0)

@@ -40,8 +40,7 @@ def check_weighted(selection: Selection) -> None:
     cells = math.prod(selection.shape)
     if cells > MOST_WEIGHTED:
         raise NotAnswerable(
-            f"A sum over {', '.join(selection.names)} has to look at {cells:,} cells one by one; "
-            f"the most is {MOST_WEIGHTED:,}. Ask about fewer columns at once."
+            f"A sum over {', '.join(selection.names)} needs {cells:,} cells one by one; the most is {MOST_WEIGHTED:,}. Ask about fewer columns at once."
         )
 
 

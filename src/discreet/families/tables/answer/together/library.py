@@ -361,7 +361,7 @@ class TableLibrary:
             return self.lacks(needed)
         return (
             f"The release cannot answer this: the values of column {name!r} are not declared. A release counts "
-            f"them alone, if it is made for {needed}; a curator counts them beside other columns."
+            f"them alone, if it is made for {needed}; a curator counts them together with other columns."
         )
 
     def _only_with_values(self, columns: tuple[str, ...]) -> str:
