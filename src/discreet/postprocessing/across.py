@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -353,7 +354,7 @@ def _is_exact(value: Value) -> bool:
 
 
 def _counted_places(
-    keys: Sequence[list[object]], order: npt.NDArray[np.int64], kind: str
+    keys: Sequence[list[Any]], order: npt.NDArray[np.int64], kind: str
 ) -> list[int]:
     """`rank` or `dense_rank` of the rows in their order."""
     found: list[int] = []
@@ -364,7 +365,7 @@ def _counted_places(
 
 
 def _blocks(
-    keys: Sequence[list[object]], order: npt.NDArray[np.int64]
+    keys: Sequence[list[Any]], order: npt.NDArray[np.int64]
 ) -> list[tuple[int, npt.NDArray[np.int64]]]:
     """Rows that follow one another and are alike in some keys, with the number of rows before them."""
     starts = [
