@@ -311,7 +311,12 @@ def _like(ignores_case: bool) -> Work:
             raise BadQuestion(
                 f"LIKE would compare more than {MOST_STEPS:,} letters. Take a shorter pattern."
             )
-        return _texts(lambda text, pattern: matches(pattern, text, ignores_case))(arguments, levels)
+        found = _texts(lambda text, pattern: matches(pattern, text, ignores_case))(
+            arguments, levels
+        )
+        assert isinstance(found, Labels)
+        known = [None if each == OTHER_LABEL else each for each in found.values]
+        return Labels(Labels.of(known).values, None, found.origins)
 
     return applied
 
