@@ -49,6 +49,19 @@ def test_its_html_is_a_table_and_escapes_labels() -> None:
     assert "<table>" in answers._repr_html_()
 
 
+def test_no_column_of_the_question_takes_the_place_of_an_end() -> None:
+    """Names such as n_lower and pay_std are an analyst's to give."""
+    reader = ReleaseReader(release_of_tables(people(), [("age", "sex")], ROWS))
+    asked = "SELECT sex AS n_upper, count(*) AS n, sum(age) AS n_lower, avg(age) AS n_std FROM people GROUP BY sex"
+    found = reader.ask(asked)
+    columns = found.to_columns()
+    assert len(columns) == 1 + 4 * 3
+    assert columns["n_upper"].tolist() == ["F", "M", "(other)", None]
+    for column in found.columns:
+        assert columns[column.name].tolist() == column.values(column.estimate).tolist()
+    assert columns["n_lower_"].tolist() == columns["n_upper_"].tolist() == [7, 0, 3, 0]
+
+
 def test_it_becomes_a_data_frame_and_an_arrow_table() -> None:
     pandas = pytest.importorskip("pandas")
     frame = grouped().to_pandas()

@@ -332,6 +332,8 @@ CORPUS: dict[str, list[str]] = {
         "SELECT member, count(*) FROM people GROUP BY member HAVING member IS NOT TRUE",
         "SELECT member, member IS TRUE AS a, member IS NOT FALSE AS b, member IS DISTINCT FROM TRUE AS c, count(*) FROM people GROUP BY member",
         "SELECT concat(town, 'x') AS k, town || 'x' AS l, count(*) FROM people WHERE town IN ('ash') OR town IS NULL GROUP BY town",
+        "SELECT town, count(*) FROM people GROUP BY town HAVING town LIKE '%a%' AND length(town) = 3",
+        "SELECT min(t) AS a, max(t) AS b FROM (SELECT town AS t, count(*) FROM people WHERE town IN ('ash', 'elm') GROUP BY town) t",
         "SELECT avg(age) AS a, sum(age) AS b FROM (SELECT age, count(*) AS m FROM people GROUP BY age HAVING count(*) > 200) t",
     ],
     "functions with a second argument": [

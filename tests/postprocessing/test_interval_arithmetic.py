@@ -356,3 +356,18 @@ def test_a_number_known_by_its_noise_is_no_measured_count(known: int) -> None:
     )
     value = replace(interval(1.0, 2.0), origins={(-1, known, ""): 1})
     assert not groups.is_added_up(value)
+
+
+def test_a_mean_of_nobody_may_be_what_stands_for_null() -> None:
+    """Of the first group there may be no row: its interval is all that the bounds allow. The second surely has some."""
+    means = Numbers(
+        np.array([50.0, 50.0]),
+        np.array([[20.0, 45.0]]),
+        np.array([[80.0, 55.0]]),
+        np.array([60.0, 2.5]),
+        origins={(0, -1, ""): 1},
+    )
+    found = apply("coalesce", [means, Numbers.exact([0.0, 0.0], 1)], LEVELS)
+    assert isinstance(found, Numbers)
+    assert found.estimate.tolist() == [50, 50]
+    assert found.lower.tolist() == [[0, 45]] and found.upper.tolist() == [[80, 55]]

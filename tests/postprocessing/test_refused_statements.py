@@ -70,6 +70,7 @@ REFUSED = {
     "SELECT town, sum(count(*)) OVER (ORDER BY town ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW) FROM people GROUP BY town": "EXCLUDE",
     "SELECT town, lag(count(*), NULL) OVER (ORDER BY town) FROM people GROUP BY town": "whole number",
     "SELECT town, ntile(count(*)) OVER (ORDER BY town) FROM people GROUP BY town": "whole number",
+    "SELECT min(x) FROM (SELECT town AS x, count(*) FROM people GROUP BY town UNION ALL SELECT age, count(*) FROM people GROUP BY age) t": "one kind",
     "SELECT avg(town) FROM (SELECT town, count(*) FROM people GROUP BY town) t": "takes numbers",
     "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
     "SELECT rand(), count(*) FROM people": "nothing to do with the data",

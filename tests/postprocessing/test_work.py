@@ -398,3 +398,15 @@ def test_a_measured_mean_also_gives_the_sum(path, schema, tmp_path, truth) -> No
     found = reader.ask("SELECT sum(age) FROM people", confidence=1 - 1e-9).only
     assert found.lower <= exact <= found.upper
     assert 0 < found.upper - found.lower < exact / 4
+
+
+def test_a_literal_with_a_zone_is_the_moment_that_it_names(
+    exact_release: Callable[[str], Answers], exact_curator: Callable[[str], Answers]
+) -> None:
+    asked = "SELECT count(*) FROM people WHERE day > {}"
+    for ask in (exact_release, exact_curator):
+        wanted = ask(asked.format("TIMESTAMP '2020-01-05 12:00:00'")).only.estimate
+        for moment in ("2020-01-05 12:00:00+00", "2020-01-05 14:00:00+02", "2020-01-05T12:00:00Z"):
+            assert ask(asked.format(f"TIMESTAMPTZ '{moment}'")).only.estimate == wanted
+    with pytest.raises(dc.BadQuestion, match="CAST takes"):
+        exact_release(asked.format("CAST(day AS TIMESTAMPTZ)"))

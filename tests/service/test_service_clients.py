@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from sqlalchemy import create_engine, inspect, text
@@ -176,6 +178,28 @@ def test_the_database_api_gives_each_estimate_beside_its_ends(file: str) -> None
             cursor.execute(GROUPS)
     with pytest.raises(dbapi.InterfaceError):
         connection.cursor().execute(GROUPS)
+
+
+def test_the_database_api_drops_no_column_by_its_name_and_makes_no_comment(file: str) -> None:
+    """An alias that ends in _std is an estimate, and a parameter below 0 behind a minus is no comment."""
+    cursor = dbapi.connect(file).cursor()
+    cursor.execute("SELECT avg(age) AS age_std FROM people")
+    assert [each[0] for each in cursor.description or ()] == [
+        "age_std",
+        "age_std_lower",
+        "age_std_upper",
+    ]
+    assert [each[1] for each in cursor.description or ()] == [dbapi.NUMBER] * 3
+    wanted = cursor.execute("SELECT count(*) FROM people WHERE age + 40 > 90").fetchall()
+    assert (
+        cursor.execute("SELECT count(*) FROM people WHERE age -? > ?", [-40, 90]).fetchall()
+        == wanted
+    )
+    marked = "SELECT count(*) FROM people -- all?\nWHERE /* or some? */ age + ? > ?"
+    assert cursor.execute(marked, [np.float64(40), 90]).fetchall() == wanted
+    for odd in (math.nan, math.inf):
+        with pytest.raises(dbapi.DataError, match="finite"):
+            cursor.execute("SELECT count(*) FROM people WHERE age > ?", [odd])
 
 
 def test_parameters_are_written_as_literals_and_never_as_sql(file: str) -> None:

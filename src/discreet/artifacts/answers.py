@@ -269,9 +269,16 @@ class Answers:
 
         Values keep their types: numbers, dates, truth values, `None` for null. A column whose cells hold
         several values each has the cells' names, and two more columns, name_first and name_last, with
-        their first and last values.
+        their first and last values. Where the question itself names a column so, an underscore is added.
         """
         data: dict[str, Any] = {}
+        own = {*self.groups, *(column.name for column in self.columns)}
+
+        def beside(name: str) -> str:
+            while name in own or name in data:
+                name += "_"
+            return name
+
         for axis, name in enumerate(self.groups):
             distinct, where = np.unique(self.codes[:, axis], return_inverse=True)
             values = [self.value(axis, int(code)) for code in distinct]
@@ -279,12 +286,12 @@ class Answers:
             if any(isinstance(each, Span) for each in values):
                 for end in ("first", "last"):
                     ends = [getattr(v, end) if isinstance(v, Span) else None for v in values]
-                    data[f"{name}_{end}"] = _objects(ends)[where]
+                    data[beside(f"{name}_{end}")] = _objects(ends)[where]
         for column in self.columns:
             data[column.name] = column.values(column.estimate)
-            data[f"{column.name}_lower"] = column.values(column.lower)
-            data[f"{column.name}_upper"] = column.values(column.upper)
-            data[f"{column.name}_std"] = column.std
+            data[beside(f"{column.name}_lower")] = column.values(column.lower)
+            data[beside(f"{column.name}_upper")] = column.values(column.upper)
+            data[beside(f"{column.name}_std")] = column.std
         return data
 
     def to_pandas(self) -> Any:

@@ -9,6 +9,7 @@ Each aggregate is three columns: the estimate, its lower and its upper end. Ther
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -66,7 +67,7 @@ class NotSupportedError(DatabaseError):
 
 STRING, NUMBER, DATETIME, BINARY, ROWID = "STRING", "NUMBER", "DATETIME", "BINARY", "ROWID"
 Date, Timestamp = date, datetime
-_MARK = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\?")
+_MARK = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?", re.DOTALL)
 
 
 def connect(
@@ -226,12 +227,10 @@ class Cursor:
         return self
 
     def _take(self, answers: Answers) -> None:
-        columns = {
-            name: values.tolist()
-            for name, values in answers.to_columns().items()
-            if not name.endswith("_std")
-        }
-        groups = len(columns) - 3 * len(answers.columns)
+        every = list(answers.to_columns().items())
+        groups = len(every) - 4 * len(answers.columns)  # each: estimate, lower, upper, std
+        kept = [each for at, each in enumerate(every) if at < groups or (at - groups) % 4 != 3]
+        columns = {name: values.tolist() for name, values in kept}
         self.description = [
             (name, STRING if at < groups else NUMBER, None, None, None, None, None)
             for at, name in enumerate(columns)
@@ -284,7 +283,7 @@ def _filled(sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> str:
 
     def literal(found: re.Match[str]) -> str:
         if found[0] != "?":
-            return found[0]  # inside a text or a name
+            return found[0]  # inside a text, a name or a comment
         if not left:
             raise ProgrammingError("There are more question marks than parameters.")
         return _literal(left.pop(0))
@@ -301,7 +300,10 @@ def _literal(value: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):
-        return repr(value)
+        if value != value or value in (math.inf, -math.inf):
+            raise DataError("A parameter that is no finite number cannot be written as SQL.")
+        plain = repr(float(value) if isinstance(value, float) else int(value))
+        return f"({plain})" if value < 0 else plain  # behind a minus it would begin a comment
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
     if isinstance(value, date):

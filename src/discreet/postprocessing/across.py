@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from discreet.postprocessing.values import (
     Value,
     chosen_from,
 )
+from discreet.questions.cells.values import Span
 from discreet.schema.columns.column import OTHER_LABEL
 
 Groups = list[npt.NDArray[np.int64]]
@@ -258,12 +260,24 @@ def _deviation(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numb
 
 
 def _of_labels(function: str, value: Labels, groups: Groups) -> Value:
+    """The least or the greatest of exact values; where noise decided one of them, it is not sure."""
     choose = min if function == "min" else max
     found: list[object] = []
     for rows in groups:
         there = [each for each in value.values[rows] if each is not None]
-        found.append(choose(there) if there else None)
-    return Labels.of(found)
+        try:
+            found.append(choose(there, key=_ordered) if there else None)
+        except TypeError:
+            raise BadQuestion(f"{function}() takes values of one kind.") from None
+    unsure = None
+    if value.unsure is not None:
+        unsure = np.array([value.unsure[:, rows].any(axis=1) for rows in groups]).T
+    return Labels(Labels.of(found).values, unsure, value.origins)
+
+
+def _ordered(value: Any) -> Any:
+    """A cell of several values stands where its first one does."""
+    return value.first if isinstance(value, Span) else value
 
 
 def running(
@@ -353,7 +367,7 @@ def _is_exact(value: Value) -> bool:
 
 
 def _counted_places(
-    keys: Sequence[list[object]], order: npt.NDArray[np.int64], kind: str
+    keys: Sequence[list[Any]], order: npt.NDArray[np.int64], kind: str
 ) -> list[int]:
     """`rank` or `dense_rank` of the rows in their order."""
     found: list[int] = []
@@ -364,7 +378,7 @@ def _counted_places(
 
 
 def _blocks(
-    keys: Sequence[list[object]], order: npt.NDArray[np.int64]
+    keys: Sequence[list[Any]], order: npt.NDArray[np.int64]
 ) -> list[tuple[int, npt.NDArray[np.int64]]]:
     """Rows that follow one another and are alike in some keys, with the number of rows before them."""
     starts = [

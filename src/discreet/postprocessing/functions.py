@@ -171,11 +171,17 @@ def _present(arguments: Sequence[Value], levels: Levels) -> Value:
 
 
 def _coalesced(arguments: Sequence[Value], levels: Levels) -> Value:
+    """The first that is not null. Where one may be null, or another than the estimates say, the interval covers both.
+
+    The interval of a mean of rows of which there may be none is all that its bounds allow: no wider than its noise.
+    """
     found = arguments[-1]
     for each in reversed(arguments[:-1]):
         unsure = None
-        if isinstance(each, Numbers):  # null by the estimates, with an interval all the same
-            unsure = each.is_null & ~np.isnan(each.lower)
+        if isinstance(each, Numbers):
+            by_estimate = each.is_null & ~np.isnan(each.lower)
+            of_nobody = (each.std > 0) & (each.std >= each.upper - each.lower)
+            unsure = by_estimate | of_nobody
         found = arithmetic.chosen(~each.is_null, unsure, each, found, levels)
     return found
 
@@ -305,7 +311,12 @@ def _like(ignores_case: bool) -> Work:
             raise BadQuestion(
                 f"LIKE would compare more than {MOST_STEPS:,} letters. Take a shorter pattern."
             )
-        return _texts(lambda text, pattern: matches(pattern, text, ignores_case))(arguments, levels)
+        found = _texts(lambda text, pattern: matches(pattern, text, ignores_case))(
+            arguments, levels
+        )
+        assert isinstance(found, Labels)
+        known = [None if each == OTHER_LABEL else each for each in found.values]
+        return Labels(Labels.of(known).values, None, found.origins)
 
     return applied
 

@@ -141,7 +141,7 @@ class Numbers:
         return self.estimate
 
     @property
-    def keys(self) -> list[float | None]:
+    def keys(self) -> list[Any]:
         """The same, to be compared: nulls are alike."""
         return [None if each != each else each for each in self.estimate.tolist()]
 

@@ -184,7 +184,8 @@ def _neighbours(
 
 def _moved(value: Value, tag: str) -> Value:
     """The numbers of other rows; where noisy numbers chose these, the intervals of all rows must hold."""
-    value = replace(value, origins=retagged(value, tag, chosen_from(value)))
-    if isinstance(value, Numbers) and not isinstance(value.noise, JointNoise):
+    among = chosen_from(value)
+    value = replace(value, origins=retagged(value, tag, among))
+    if isinstance(value, Numbers) and (among > 1 or not isinstance(value.noise, JointNoise)):
         return replace(value, noise=None)  # of independent rows, another row's draws have no name
     return value

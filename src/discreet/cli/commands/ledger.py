@@ -224,7 +224,8 @@ def verify(ledger_path: Path | str | None, as_json: bool) -> None:
     if as_json:
         print_json({"ledger": place, "entries": count, "intact": True})
     else:
-        click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
+        charges = "1 charge" if count == 1 else f"{count} charges"
+        click.echo(f"{place} is intact: {charges}, an unbroken chain, no older copy.")
 
 
 @command.command("raise-cap", short_help="Raise a cap, and record the reason.")

@@ -44,6 +44,10 @@ _AS_LONG = {
 """Lengths of time that have a name."""
 
 
+WITH_ZONE = ("TIMESTAMPTZ", "TIMESTAMPLTZ")
+"""Types of moments with a zone. Literals of them are read; columns have no zone."""
+
+
 class MomentReader(TreeReader):
     """Reads dates and times."""
 
@@ -183,7 +187,10 @@ class MomentReader(TreeReader):
         """CAST(x AS ...), x::..., DATE '2020-01-31'."""
         to = node.args["to"]
         self._plain(node, "this", "to", "safe")
-        wanted = type_named(str(getattr(to.this, "name", "")))
+        named = str(getattr(to.this, "name", ""))
+        wanted = type_named(named)
+        if named in WITH_ZONE and type(node.this) is self.exp.Literal and node.this.is_string:
+            wanted = "datetime"  # a literal with its zone: moments are in UTC here
         if wanted is None or to.expressions:
             raise BadQuestion(
                 "CAST takes INTEGER, DOUBLE, VARCHAR, DATE and TIMESTAMP, without a length. Of a time of day, ask for "

@@ -275,7 +275,8 @@ def backup(settings_path: Path, output: Path) -> None:
     from discreet.service.keeping import back_up
 
     charges = back_up(settings_path, output)
-    click.echo(f"{output}: the ledger with {charges:,} charges, the accounts and the releases.")
+    many = "1 charge" if charges == 1 else f"{charges:,} charges"
+    click.echo(f"{output}: the ledger with {many}, the accounts and the releases.")
 
 
 @click.command("restore")
