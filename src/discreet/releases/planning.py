@@ -132,7 +132,7 @@ class Plan:
         """What `discreet plan` prints: a header, and a row of texts for each class."""
         percent = f"{100 * self.confidence:.6g}%"
         header = ("for", "share", "noise", "mean error", f"± at {percent}", "± all at once", "of the whole")  # fmt: skip
-        found = []
+        found: list[tuple[str, ...]] = []
         for each in self.classes:
             relative = each.error.relative
             laws = sorted({entry["law"]["kind"] for entry in each.noise})
