@@ -237,6 +237,55 @@ def test_a_folders_name_takes_the_place_of_no_column(spark: Any, tmp_path: Path)
         assert counts.tolist()[:3] == [0, 3, 0]
 
 
+def test_files_of_other_types_than_spark_reads_them_by_are_refused(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Spark takes the types of one file for all: 257 and 1 became one person, and a far day stopped the run."""
+    by_person = Schema(
+        dataset="t", columns=(IntegerColumn("a", 0, 9),), unit=PrivacyUnit("who", max_rows=1)
+    )
+    moments = Schema(
+        dataset="t",
+        columns=(
+            DatetimeColumn("at", datetime(2020, 1, 1), datetime(2020, 12, 31), granularity="day"),
+        ),
+    )
+    few, many = pa.array([1], pa.int8()), pa.array([1, 257], pa.int32())
+    day = pa.array([18_300, 2**30], pa.int32()).cast(pa.date32())
+    moment = pa.array([datetime(2020, 2, 2)], pa.timestamp("us"))
+    other = {"b": pa.array(["x"])}, {"b": pa.array([5, 6])}
+    for root, schema, first, second in (
+        ("narrow", by_person, {"who": few, "a": few}, {"who": many, "a": many}),
+        (
+            "undeclared too",
+            by_person,
+            {"who": few, "a": few, **other[0]},
+            {"who": many, "a": many, **other[1]},
+        ),
+        ("far", moments, {"at": moment}, {"at": day}),
+    ):
+        (tmp_path / root).mkdir()
+        for name, columns in (("1", first), ("2", second)):
+            pq.write_table(pa.table(columns), tmp_path / root / f"{name}.parquet")
+        with pytest.raises(BadSource, match="of another type in some of the files"):
+            open_engine(f"spark:{tmp_path / root}", schema)
+    read = spark.read.schema("who tinyint, a int").parquet(str(tmp_path / "narrow" / "2.parquet"))
+    with pytest.raises(BadSource, match="of another type in some of the files"):
+        open_engine(read, by_person)
+    (tmp_path / "narrow" / "1.parquet").rename(tmp_path / "narrow" / "3.parquet")
+    for source in (
+        tmp_path / "narrow",
+        tmp_path / "narrow" / "2.parquet",
+    ):  # a wider type holds all
+        with open_engine(f"spark:{source}", by_person) as engine:
+            assert engine.row_count() == 2
+    for name, column in zip(("2", "3"), other, strict=True):  # what is not declared may differ
+        whose = {"who": many[: len(column["b"])], "a": many[: len(column["b"])]}
+        pq.write_table(pa.table({**whose, **column}), tmp_path / "narrow" / f"{name}.parquet")
+    with open_engine(f"spark:{tmp_path / 'narrow'}", by_person) as engine:
+        assert engine.row_count() == 2
+
+
 def test_a_category_of_many_values_is_joined_and_finds_each(spark: Any) -> None:
     values = tuple(f"v{n}" for n in range(300))
     schema = Schema(dataset="many", columns=(CategoryColumn("c", values),))

@@ -270,6 +270,16 @@ VALUES = (
         tests=("tests/engines/test_spark.py::test_a_folders_name_takes_the_place_of_no_column",),
     ),
     Mutant(
+        name="whole-numbers-that-lose-their-upper-bits-are-one-person",
+        trap=3,
+        file="src/discreet/engines/spark/footers.py",
+        old="        if column is not None and not _fits(",
+        new="        if column is None and not _fits(",
+        tests=(
+            "tests/engines/test_spark.py::test_files_of_other_types_than_spark_reads_them_by_are_refused",
+        ),
+    ),
+    Mutant(
         name="moments-of-one-day-are-one-person",
         trap=3,
         file=ARROW,

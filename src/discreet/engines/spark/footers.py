@@ -2,10 +2,14 @@
 
 It multiplies milliseconds, and stops at one that is too far, after the charge. It cuts off nanoseconds, so that two
 people's identifiers may become one. Both are told by a column's type, which stands at the end of each Parquet file.
+
+It also reads all files by the types of one. A whole number of another file then loses its upper bits, so that people
+become one, and a far day that is read as a moment stops it. So types that differ are refused, but for wider ones.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
@@ -15,8 +19,56 @@ from discreet.engines.spark.session import Session
 from discreet.errors import BadSource
 
 _SUFFIXES = (".parquet", ".parq", ".pq")
+_TEXT = re.compile(r"string( collate .*)?|(var)?char\(\d+\)", re.IGNORECASE)
 _UNKNOWN = "unknown"
 """How a file of another format stores a moment, or one that only a server can open."""
+
+
+_WIDER = (
+    ("tinyint", "smallint", "int", "bigint"), ("tinyint", "smallint", "int", "double"), ("float", "double"),
+    ("binary", "string"), ("timestamp", "timestamp_ntz", "timestamp"),
+)  # fmt: skip
+"""Types that hold whatever one before them in a line holds. Moments are alike here: what stores them is looked at apart."""
+
+
+def refuse_other_types(session: Session, frame: Any, columns: Sequence[SourceColumn]) -> None:
+    """Refuses columns that some Parquet file has in a type which does not fit that of the frame."""
+    # As they are called, with signs that mean any other sign behind a stroke.
+    files = [re.sub(r"([][{}*?\\])", r"\\\1", unquote(one)) for one in frame.inputFiles()]
+    read = session.spark.read
+    names = {} if session.is_remote else _names_in_files(frame)
+    wanted = {
+        (one.name.lower() if session.is_remote else names.get(one.place)): one for one in columns
+    }
+    try:  # one look at all files, which fails where types differ
+        schemas = [read.option("mergeSchema", True).parquet(*files).schema] if files else []
+    except Exception:
+        schemas = []
+    for file in files if not schemas else ():
+        try:
+            schemas.append(read.parquet(file).schema)
+        except Exception:
+            if file.lower().endswith(_SUFFIXES):
+                raise _not_parquet(file) from None
+            return  # of another format
+    for field in (field for schema in schemas for field in schema.fields):
+        column = wanted.get(field.name.lower())
+        if column is not None and not _fits(field.dataType.simpleString(), column.type_name):
+            raise BadSource(
+                f"Column {column.name!r} is of another type in some of the files than Spark reads it by, and values "
+                "may not fit. No row was read. Write the files anew with one type."
+            )
+
+
+def _not_parquet(file: str) -> BadSource:
+    return BadSource(f"{file!r} cannot be opened as Parquet. No row was read.")
+
+
+def _fits(stored: str, wanted: str) -> bool:
+    stored, wanted = (_TEXT.sub("string", one) for one in (stored, wanted))
+    return stored == wanted or any(
+        stored in line and wanted in line[line.index(stored) :] for line in _WIDER
+    )
 
 
 def rounded_moments(
@@ -80,7 +132,7 @@ def _kinds(session: Session, file: str) -> dict[str, set[str]]:
     except Exception:
         reader = None
     if reader is None and file.lower().endswith(_SUFFIXES):
-        raise BadSource(f"{file!r} cannot be opened as Parquet. No row was read.")
+        raise _not_parquet(file)
     if reader is None:  # Hive's Parquet files have no suffix, so any other was worth a look
         return {"": {_UNKNOWN}}
     try:
