@@ -237,6 +237,28 @@ def test_a_folders_name_takes_the_place_of_no_column(spark: Any, tmp_path: Path)
         assert counts.tolist()[:3] == [0, 3, 0]
 
 
+def test_no_folders_name_decides_how_others_are_read(spark: Any, tmp_path: Path) -> None:
+    """Spark reads `code=01` as the number 1, until one row lies in `code=A`."""
+    schema = Schema(
+        dataset="t",
+        columns=(CategoryColumn("code", ("01", "02")), IntegerColumn("year", 2019, 2021)),
+        unit=PrivacyUnit("who", max_rows=1),
+    )
+    before: list[int] = []
+    for more in ((), ("A",)):
+        for number, code in enumerate(("01", "1", "02", *more)):
+            place = tmp_path / f"year=2020/code={code}/who=0{number}"
+            place.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"a": [1]}), place / "part.parquet")
+        with open_engine(f"spark:{tmp_path}", schema) as engine:
+            codes, years = (engine.marginals([(one,)])[0].tolist() for one in ("code", "year"))
+            assert engine.row_count() == 3 + len(more)
+        assert years[1] == 3 + len(more)
+        assert codes[:2] == [1, 1]
+        assert before in ([], codes[:2])
+        before = codes[:2]
+
+
 def test_files_of_other_types_than_spark_reads_them_by_are_refused(
     spark: Any, tmp_path: Path
 ) -> None:

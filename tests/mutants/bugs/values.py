@@ -270,6 +270,14 @@ VALUES = (
         tests=("tests/engines/test_spark.py::test_a_folders_name_takes_the_place_of_no_column",),
     ),
     Mutant(
+        name="one-folder-that-is-no-number-spells-all-anew",
+        trap=36,
+        file="src/discreet/engines/spark/frames.py",
+        old="            elif texts := _folders_as_texts(frame, own):",
+        new="            elif texts := None:",
+        tests=("tests/engines/test_spark.py::test_no_folders_name_decides_how_others_are_read",),
+    ),
+    Mutant(
         name="whole-numbers-that-lose-their-upper-bits-are-one-person",
         trap=3,
         file="src/discreet/engines/spark/footers.py",

@@ -80,11 +80,12 @@ def _table(session: Session, name: str) -> Frame:
     spark, failed = session.spark, ""
     try:
         if is_path(name):
-            reader = spark.read.option("datetimeRebaseMode", "CORRECTED")
-            reader = reader.option("int96RebaseMode", "CORRECTED")
-            frame, own = reader.parquet(name), reader.option("recursiveFileLookup", True)
-            if _is_renamed_by_folders(frame, own.parquet(name)):
-                frame = own.parquet(name)
+            frame = _read(spark, name)
+            own = _read(spark, name, recursiveFileLookup=True)
+            if _is_renamed_by_folders(frame, own):
+                frame = own
+            elif texts := _folders_as_texts(frame, own):
+                frame = _read(spark, name, texts)
         else:
             frame = spark.table(name)
         frame.schema  # noqa: B018 (looks the table up)
@@ -98,6 +99,27 @@ def _table(session: Session, name: str) -> Frame:
         f"Spark cannot open {name!r} ({failed}). Nothing was read. Write spark:catalog.schema.table for a "
         "table, or spark: and the path of Parquet files."
     )
+
+
+def _read(spark: Any, path: str, schema: Any = None, **options: bool) -> Any:
+    """Parquet files, without the calendar of old."""
+    reader = spark.read.options(datetimeRebaseMode="CORRECTED", int96RebaseMode="CORRECTED")
+    reader = reader.options(**options)
+    return (reader if schema is None else reader.schema(schema)).parquet(path)
+
+
+def _folders_as_texts(frame: Any, own: Any) -> Any:
+    """The types of a frame, but texts for what folders are named, such as `code=01`; none where they are texts already.
+
+    Spark makes 01 a 1 if all folders are named by numbers, so that one row in another folder would change all.
+    """
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    fields = [
+        one if one.name in own.columns else StructField(one.name, StringType())
+        for one in frame.schema.fields
+    ]
+    return StructType(fields) if fields != frame.schema.fields else None
 
 
 def _is_renamed_by_folders(frame: Any, own: Any) -> bool:
