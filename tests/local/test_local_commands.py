@@ -143,7 +143,7 @@ def test_a_report_that_is_none_is_refused(folder, capsys):
     ran("local plan --values yes,no --name smoker --epsilon 1 --people 2000 -o q.json")
     (folder / "r.csv").write_text("report\nyes\n")
     assert ran("local estimate r.csv --question q.json") == 2
-    assert "is no report" in capsys.readouterr().err
+    assert "is not a report" in capsys.readouterr().err
 
 
 def test_a_flipped_picture_can_still_be_seen():

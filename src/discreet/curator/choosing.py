@@ -44,7 +44,7 @@ class Discovery:
     column: str
     values: tuple[str, ...]
     threshold: int
-    """People who make a value sure to be named; fewer make it likely."""
+    """How many people a value needs to be named for certain; with fewer it is likely."""
     charged: Budget
 
 

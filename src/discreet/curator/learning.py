@@ -65,7 +65,7 @@ class LearntValues:
     column: str
     values: tuple[str, ...]
     threshold: int
-    """People who make a value sure to be named."""
+    """How many people a value needs to be named for certain."""
     charged: Budget
 
 

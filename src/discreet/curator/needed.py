@@ -35,7 +35,7 @@ TREE_SHARE = Fraction(2, 3)
 SHARES_OF_A_SHARE = 8
 """A sum's grid must fit an eighth of an aggregate's equal share; see `planning`."""
 USUAL_ROWS = 20_000
-"""For so many a quantile's tree is made where the schema declares no number of people."""
+"""The rows that a quantile's tree is made for, if the schema declares no number of people."""
 USUAL_KEYS = 256
 """For how many of them a quantile's buckets leave room; more keys are then cut off."""
 

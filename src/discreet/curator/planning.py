@@ -234,7 +234,7 @@ def _requests(
 
 
 def check_names_keys(budget: Budget, notion: Notion) -> None:
-    """Naming what nobody listed costs a delta, and has no rho and no mu."""
+    """Naming undeclared values needs a delta, and has no cost in rho or mu."""
     if not isinstance(budget, Budget) or budget.delta == 0 or budget.notion is not Notion.EPSILON:
         raise BadBudget(
             "Finding undeclared values needs a budget with an epsilon and a delta above 0, such as "

@@ -36,9 +36,9 @@ from discreet.questions.expressions import COMPARED, Call, ColumnValue, Expressi
 from discreet.schema import Schema
 
 ROW_BITS = 60
-"""A row's value in a sum is rounded to so many: 2^40 rows then move it by 2^-21 of a bound at most."""
+"""A row's value in a sum is rounded to this many bits: 2^40 rows then move it by 2^-21 of a bound at most."""
 SQUARE_BITS = 24
-"""A row's square is kept to so many bits."""
+"""A row's square is kept to this many bits."""
 
 
 def total_of(

@@ -44,9 +44,9 @@ class Visitors:
                 self._change.notify_all()
 
     def close(self) -> None:
-        """Let nobody in any more, and wait until those inside have left.
+        """Refuse new questions, and wait until the running ones have ended.
 
-        In a forked child nobody is inside: those who were are threads of its parent.
+        In a forked child none are running: they are threads of its parent.
         """
         if os.getpid() != self._owner:
             return

@@ -72,7 +72,7 @@ class Account:
 
     @property
     def unit_is_lost(self) -> bool:
-        """Whether something was charged and nobody wrote down whom it protects."""
+        """Whether something was charged without a record of whom it protects."""
         return self.protects is None and self.spent != self.nothing()
 
     def counted(self, cost: Loss, protects: Protected) -> Loss:

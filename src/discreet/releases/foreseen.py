@@ -87,7 +87,7 @@ def _queries(part: Prepared) -> list[CountQuery]:
 
 
 class _Invented:
-    """A table that nobody is in, and its noisy numbers."""
+    """A simulated table, and its noisy numbers."""
 
     def __init__(self, schema: Schema, rows: int, seed: int) -> None:
         self._schema, self._rows, self._public = schema, rows, generator(seed)

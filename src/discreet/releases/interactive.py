@@ -101,7 +101,7 @@ def _is_met(
 
 
 def curator_laws(questions: int, budget: Budget, schema: Schema) -> tuple[NoiseLaw, ...]:
-    """The noise of one count, where a budget is divided evenly among so many."""
+    """The noise of one count, if a budget is divided evenly among that many counts."""
     moved = sensitivity_of_one_count(schema.unit)
     found: list[NoiseLaw] = []
     if budget.notion is Notion.EPSILON:

@@ -307,7 +307,7 @@ def _says_more(claims: tuple[ErrorClaim, ...], error: ClassError) -> bool:
 
 
 def _naming(planned: Plan, text: str, algorithm: str) -> Plan:
-    """With a note that the solution holds for an algorithm that a release would have to be told."""
+    """With a note that the solution holds for an algorithm that must be named in the release."""
     said = (
         f"solved for the algorithm {algorithm}: name it in the release, as --algorithm '{text}={algorithm}', "
         "because without a name the release may use another one, whose error is not known in advance."

@@ -19,7 +19,7 @@ from discreet.releases.preparing import Prospect
 from discreet.schema import Schema
 
 SMALLEST_POWER, LARGEST_POWER = -6, 1
-"""Epsilon is looked for from 1e-6 to 99.9."""
+"""Epsilon is searched from 1e-6 to 99.9."""
 MOST_ROWS = 10**15
 
 

@@ -27,7 +27,7 @@ Counts = npt.NDArray[np.int64]
 Ends = tuple[Floats, Floats]
 """The lower and the upper ends of some intervals."""
 STEPS = 8
-"""Values of t are rounded up to so many steps, for each has a quantile of its own."""
+"""Values of t are rounded up to this many steps, because each needs its own quantile."""
 ROUNDS = 2
 MOST_LISTED = 50_000
 """Values of the denominator's noise that are listed one by one."""
