@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ import pandas
 import pytest
 
 import discreet as dc
+from discreet.artifacts.answer import Unit
 from discreet.artifacts.answers import Answers
+from discreet.postprocessing.across import across
 from discreet.postprocessing.reading.statement import SUBTOTALS
+from discreet.postprocessing.values import Levels, Noise, Numbers
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from tests.no_noise import without_noise
 
 
@@ -410,3 +415,20 @@ def test_a_literal_with_a_zone_is_the_moment_that_it_names(
             assert ask(asked.format(f"TIMESTAMPTZ '{moment}'")).only.estimate == wanted
     with pytest.raises(dc.BadQuestion, match="CAST takes"):
         exact_release(asked.format("CAST(day AS TIMESTAMPTZ)"))
+
+
+def test_a_mean_of_counts_that_noise_pushed_below_zero_starts_at_zero_and_keeps_its_width() -> None:
+    law, levels = DiscreteLaplaceLaw(Fraction(5)), Levels(Fraction(95, 100))
+    noise = Noise(np.array([-30.0, 0.0, -30.0, 400.0]), {(0, 0, ""): (1.0, law, 1)})
+    nothing = np.zeros(4)
+    counts = Numbers(
+        np.maximum(noise.value, 0), nothing[None], nothing[None] + 500, nothing, unit=Unit.COUNT,
+        origins={(0, 0, ""): 1}, noise=noise,
+    )  # fmt: skip
+    groups = [np.array([0, 1, 2]), np.array([1, 2, 3])]
+    found = across("avg", counts, groups, levels, level=0.5, tag="t")
+    assert isinstance(found, Numbers)
+    assert found.estimate.tolist() == [0.0, pytest.approx(370 / 3)]
+    assert found.lower[0, 0] == 0.0
+    width = found.upper[0, 1] - 370 / 3
+    assert found.upper[0, 0] == pytest.approx(width) and width > 0

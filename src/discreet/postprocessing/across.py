@@ -57,6 +57,8 @@ def across(
     kept = [each[~np.isnan(value.estimate[each])] for each in groups]
     if function in ("sum", "avg") and value.noise is not None and chosen_from(value) == 1:
         found = _of_draws(value, kept, levels, tag, is_mean=function == "avg")
+        if found is not None and function == "avg" and are_counts(value):
+            return _mean_not_below_zero(found)
         if found is not None:
             return found
     if function == "stddev":
@@ -240,6 +242,16 @@ def _not_below_zero(counts: Numbers) -> Numbers:
         lower=np.array([each[1] for each in ends]),
         upper=np.array([each[2] for each in ends]),
         unit=Unit.COUNT,
+    )
+
+
+def _mean_not_below_zero(means: Numbers) -> Numbers:
+    """Means of counts. Where noise pushed one below 0, its interval starts at 0 and keeps its width above."""
+    return replace(
+        means,
+        estimate=np.maximum(means.estimate, 0.0),
+        lower=np.maximum(means.lower, 0.0),
+        upper=means.upper - np.minimum(means.estimate, 0.0),
     )
 
 
