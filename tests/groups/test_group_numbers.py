@@ -231,7 +231,7 @@ def test_a_person_in_many_groups_is_said_to_be_cut():
     zeros = [np.zeros(request.query.size(schema), dtype=np.int64) for request in made.requests]
     source = GroupSource(drawn_part(made, zeros, schema), 0, schema)
     found = source.read_one(Region(groups=("sex",), kind="avg", column="income"), 0.95)
-    assert any("at most 2 groups" in note for note in found.notes)
+    assert any("At most 2 groups" in note for note in found.notes)
 
 
 @pytest.mark.trust

@@ -231,7 +231,7 @@ def test_a_charge_whose_mark_cannot_be_moved_is_not_granted_and_is_taken_over_la
             fcntl.flock(lock, fcntl.LOCK_EX)
             with pytest.raises(LedgerBusy):
                 Ledger.open(ledger.path, patience=0)
-            with pytest.raises(LedgerError, match="taken over") as caught:
+            with pytest.raises(LedgerError, match="does not pay twice") as caught:
                 pay(hurried, Budget(epsilon=1), "q")
             assert not isinstance(caught.value, LedgerBusy)
         assert pay(hurried, Budget(epsilon=1), "q").taken_over

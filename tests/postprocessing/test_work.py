@@ -37,9 +37,9 @@ def test_notes_say_what_the_intervals_leave_open(path, schema, tmp_path) -> None
         assert any("LIMIT leaves out" in note for note in limited.notes)
         assert curator.spent == budget, "the same question is answered once"
         for work, said in (
-            ("SELECT town, sum(n) OVER (ORDER BY n) AS s FROM", "sum() OVER goes by the estimates"),
-            ("SELECT town, n FROM", "QUALIFY goes by the estimates"),
-            ("SELECT sum(n) FILTER (WHERE n > 600) AS s FROM", "FILTER goes by the estimates"),
+            ("SELECT town, sum(n) OVER (ORDER BY n) AS s FROM", "sum() OVER follows the estimates"),
+            ("SELECT town, n FROM", "QUALIFY follows the estimates"),
+            ("SELECT sum(n) FILTER (WHERE n > 600) AS s FROM", "FILTER follows the estimates"),
         ):
             more = " QUALIFY rank() OVER (ORDER BY n) = 1" if "QUALIFY" in said else ""
             found = curator.ask(f"{work} ({close}) t{more}", budget=budget)

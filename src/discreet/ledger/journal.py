@@ -331,7 +331,8 @@ class Journal:
                     found = self._marks.advance(mark)
             except LedgerBusy as error:
                 raise LedgerError(
-                    f"Event {mark.seq} is in the ledger, but its mark could not be moved: {error} The next run then uses a charge that was recorded and not read, and does not pay twice."
+                    f"Event {mark.seq} is in the ledger, but its mark could not be moved: {error} "
+                    "The next run uses this charge and does not pay twice."
                 ) from error
             with self._lock:
                 if found == mark and self._book is book:

@@ -179,11 +179,23 @@ def _coalesced(arguments: Sequence[Value], levels: Levels) -> Value:
     for each in reversed(arguments[:-1]):
         unsure = None
         if isinstance(each, Numbers):
-            by_estimate = each.is_null & ~np.isnan(each.lower)
             of_nobody = (each.std > 0) & (each.std >= each.upper - each.lower)
-            unsure = by_estimate | of_nobody
+            unsure = _null_by_the_estimates(each) | of_nobody
         found = arithmetic.chosen(~each.is_null, unsure, each, found, levels)
     return found
+
+
+def _or_zero(arguments: Sequence[Value], levels: Levels) -> Value:
+    """A number of values, and 0 for groups that have none."""
+    (counted,) = arguments
+    zero = Numbers.exact(np.zeros(len(counted.is_null)), len(levels))
+    unsure = _null_by_the_estimates(counted) if isinstance(counted, Numbers) else None
+    return arithmetic.chosen(~counted.is_null, unsure, counted, zero, levels)
+
+
+def _null_by_the_estimates(value: Numbers) -> npt.NDArray[np.bool_]:
+    """Null, with an interval all the same."""
+    return value.is_null & ~np.isnan(value.lower)
 
 
 def _nulled(arguments: Sequence[Value], levels: Levels) -> Value:
@@ -378,6 +390,7 @@ FUNCTIONS: dict[str, Work] = {
     "number": _as_number,
     "text": _as_text,
     "coalesce": _coalesced,
+    "or zero": _or_zero,
     "nullif": _nulled,
     "greatest": _extreme(True),
     "least": _extreme(False),

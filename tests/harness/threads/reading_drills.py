@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -81,6 +83,15 @@ def _small_reader(world: World) -> ReleaseReader:
     return ReleaseReader(world.small)
 
 
+def _written(reader: ReleaseReader, _: int) -> Any:
+    """What the file says that a thread writes."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "copy.release"
+        reader.write(path)
+        found = open_release(path).ask("SELECT kind, count(*) FROM released GROUP BY kind")
+        return [row.answer.estimate for row in found]
+
+
 def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
     codes = [[n % BANDS, n % 2] for n in range(20)]
 
@@ -124,6 +135,7 @@ def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
         "workload": lambda r, _: r.workload,
         "statement": lambda r, _: str(r.statement()),
         "overview": lambda r, _: r.overview(),
+        "write": _written,
         "__repr__": lambda r, _: repr(r),
         "_repr_html_": lambda r, _: r._repr_html_(),
         "population": lambda r, n: r.population(

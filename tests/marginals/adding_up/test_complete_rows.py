@@ -83,7 +83,7 @@ def test_direct_tables_of_booleans_that_leave_rows_out_are_about_the_complete_ro
         told = reader.ask(f"SELECT count(*) FROM t WHERE {condition}", confidence=1 - 1e-9).only
         assert told.lower <= 200 <= told.upper < 300
     notes = reader.ask("SELECT count(*) FROM t WHERE a").notes
-    assert any("a, b, c" in note and "in no answer" in note for note in notes)
+    assert any("a, b, c" in note and "not counted by these tables" in note for note in notes)
 
 
 def test_tables_that_leave_out_different_rows_are_not_averaged(tmp_path):
@@ -104,4 +104,4 @@ def test_tables_that_leave_out_different_rows_are_not_averaged(tmp_path):
     for condition, rows in (("a", 400), ("a AND b", 100)):
         told = reader.ask(f"SELECT count(*) FROM t WHERE {condition}", confidence=1 - 1e-9)
         assert told.only.lower <= rows <= told.only.upper < rows + 100
-        assert any("in no answer" in note for note in told.notes) == (rows == 100)
+        assert any("not counted by these tables" in note for note in told.notes) == (rows == 100)

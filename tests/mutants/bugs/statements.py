@@ -375,7 +375,7 @@ STATEMENTS = (
         name="what-is-null-by-the-estimates-is-surely-null",
         trap=42,
         file="src/discreet/postprocessing/functions.py",
-        old="            unsure = by_estimate | of_nobody\n",
+        old="            unsure = _null_by_the_estimates(each) | of_nobody\n",
         new="            unsure = of_nobody\n",
         tests=(f"{ODD}::test_what_is_null_by_the_estimates_alone_may_have_a_value",),
     ),

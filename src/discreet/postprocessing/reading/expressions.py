@@ -278,7 +278,7 @@ class ExpressionReader(WindowReader):
         )
         found = Lookup(by_group, tuple(Key(place) for place in range(width)))
         if type(node) is exp.Count:  # a group without values has none, which is a number of them
-            return Call("coalesce", (found, Literal(0)))
+            return Call("or zero", (found,))
         return found
 
     def _persons(self, condition: Any, scope: Scope) -> Expression:

@@ -59,7 +59,7 @@ def note_open_order(
 def note_open_window(function: str, notes: dict[str, None]) -> None:
     """Says that noisy numbers chose the rows that a window function takes together."""
     notes[
-        f"{function}() OVER goes by the estimates: noisy numbers order the rows, or part them. Its interval is about the rows "
+        f"{function}() OVER follows the estimates: noisy numbers order the rows, or part them. Its interval is about the rows "
         "that the estimates put together."
     ] = None
 
@@ -68,7 +68,7 @@ def note_open_filter(found: Labels, notes: dict[str, None]) -> None:
     """The same of FILTER (WHERE ...) over the rows of a result."""
     if found.unsure is not None and found.unsure[0].any():
         notes[
-            f"FILTER goes by the estimates. For {int(found.unsure[0].sum()):,} of {len(found):,} rows the interval does "
+            f"FILTER follows the estimates. For {int(found.unsure[0].sum()):,} of {len(found):,} rows the interval does "
             "not say on which side they lie."
         ] = None
 
