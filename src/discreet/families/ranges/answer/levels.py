@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import Bools, Floats
-from discreet.artifacts.measurement import TreeLevel
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
@@ -55,14 +55,14 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
         tree = trees[0]
         return MeasuredLevels(
             tree.tree.depths,
-            tuple(_first(tree.tree.depths[level.level], level) for level in tree.levels),
+            tuple(_first(tree.tree.depths[level.level], level) for level in counted_levels(tree)),
             is_adaptive=True,
         )
     if trees:
         tree = trees[-1]
         return MeasuredLevels(
             tree.tree.depths,
-            tuple(_final(tree.tree.depths[level.level], level) for level in tree.levels),
+            tuple(_final(tree.tree.depths[level.level], level) for level in counted_levels(tree)),
             is_adaptive=False,
         )
     whole = range_tree(source.columns, source.schema, every=True)
@@ -80,6 +80,16 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
         ),
         is_adaptive=False,
     )
+
+
+def counted_levels(tree: TreeMeasurement) -> tuple[TreeLevel, ...]:
+    """The levels of plain counts: without a root that counts by weights.
+
+    The epsilons of these levels are those of the heaviest path, so no noise is larger than they say. Noise of a smaller
+    scale on some numbers makes no bound of sums too small: each draw is symmetric and log-concave, and where all of a
+    sum's draws are, making one of them smaller never makes a symmetric convex set less likely (Anderson 1955).
+    """
+    return tree.levels[bool(tree.weights) :]
 
 
 def _level_of(depths: tuple[tuple[int, ...], ...], shifts: tuple[int, ...]) -> int:

@@ -24,7 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Bools, Codes, Floats, Integers
-from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
+from discreet.families.ranges.answer.levels import (
+    MeasuredLevel,
+    counted_levels,
+    measured_levels,
+)
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
 from discreet.families.ranges.estimate.bridges import BridgeLevel, bridge_bound
@@ -85,7 +89,7 @@ def _simulated(source: RangeSource, delta: float) -> float | None:
                 bits - trees[0].tree.depths[level.level][0],
                 DiscreteLaplaceLaw(scale=1 / level.first_epsilon),
             )
-            for level in trees[0].levels
+            for level in counted_levels(trees[0])
         ]
         is_whole = trees[0].levels[-1].level == len(trees[0].tree.depths) - 1
         possible = 1 if is_whole else len(trees[0].tree.depths)

@@ -35,6 +35,7 @@ from discreet.families.ranges.release.claims import stopped_levels_bound, tree_c
 from discreet.families.ranges.release.error import ADAPTIVE_NOTE, FORESEEN_NOTE, class_error
 from discreet.families.ranges.release.foreseen import InventedTable
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
+from discreet.families.ranges.release.weighted_shares import may_weigh, weighted_shares
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
 from discreet.privacy.budget import Budget
@@ -78,7 +79,13 @@ class StoppingRule:
         if sum(self.tree.depths[-1]) > DEEP:
             return np.asarray(view.first < self.thresholds[view.level])
         layers = shown_layers(
-            self.tree, view.above, view.level, view.nodes, view.first, float(view.first_epsilon)
+            self.tree,
+            view.above,
+            view.level,
+            view.nodes,
+            view.first,
+            view.first_epsilon,
+            view.weights,
         )
         tree = PrunedTree(layers, columns=self.tree.columns, schema=self.schema)
         return np.asarray(smoothed_last(tree) < self.thresholds[view.level])
@@ -149,17 +156,24 @@ class PreparedTree(MeasuredByRefining):
         """The tree over `columns` with the schedule that its share pays for."""
         tree = range_tree(columns, schema)
         what = query_class.text
+        shares, weights = adaptive_shares(tree), ()
+        if cls.is_weighted and may_weigh(tree) and shares[0]:
+            found = weighted_shares(tree, best_shares(tree))
+            shares, weights = found.shares, found.weights
         epsilon, schedule = scheduled(
-            adaptive_shares(tree), schema, share=share, accounting=accounting, what=what
+            shares, schema, share=share, accounting=accounting, what=what, weights=weights
         )
         own = {"tree": tree, "epsilon": epsilon, "schedule": schedule}
         return cls.of(algorithm, query_class, schema, share, **own)
 
+    is_weighted: ClassVar[bool] = True
+    """Whether the root of a tree over one column counts by weights."""
     is_simulated: ClassVar[bool] = True
     """Whether the bound of all ranges at once is simulated."""
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        best = best_shares(self.tree)
+        plain = best_shares(self.tree)
+        best = weighted_shares(self.tree, plain) if self.schedule.weights else plain
         scale = 2 / float(self.path) ** 2
         return class_error(
             self.query_class,
@@ -184,7 +198,7 @@ class PreparedTree(MeasuredByRefining):
             [
                 (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
                 for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-                if share
+                if share and (any(depth) or not self.schedule.weights)
             ],
             possible=1 if self.is_simulated else None,
             delta=1 - confidence,
