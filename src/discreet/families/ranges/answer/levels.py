@@ -9,6 +9,7 @@ import numpy as np
 from discreet.arrays import Bools, Floats
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.bridges import BridgeRoot
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.blocks import BlockCounts
@@ -85,11 +86,17 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
 def counted_levels(tree: TreeMeasurement) -> tuple[TreeLevel, ...]:
     """The levels of plain counts: without a root that counts by weights.
 
-    The epsilons of these levels are those of the heaviest path, so no noise is larger than they say. Noise of a smaller
-    scale on some numbers makes no bound of sums too small: each draw is symmetric and log-concave, and where all of a
-    sum's draws are, making one of them smaller never makes a symmetric convex set less likely (Anderson 1955).
+    The epsilons of these levels are those of the heaviest path, so no noise is larger than they say.
     """
     return tree.levels[bool(tree.weights) :]
+
+
+def bridge_root(tree: TreeMeasurement) -> BridgeRoot | None:
+    """The root of an adaptive tree that counts by weights."""
+    if not tree.weights:
+        return None
+    scale = max(tree.weights) / tree.levels[0].first_epsilon
+    return BridgeRoot(tree.weights, DiscreteLaplaceLaw(scale=scale))
 
 
 def _level_of(depths: tuple[tuple[int, ...], ...], shifts: tuple[int, ...]) -> int:

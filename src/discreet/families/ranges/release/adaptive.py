@@ -27,6 +27,7 @@ from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.refining import LevelView
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.bridges import BridgeRoot
 from discreet.families.ranges.estimate.tree_empties import told_apart
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
@@ -37,10 +38,9 @@ from discreet.families.ranges.release.foreseen import InventedTable
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
 from discreet.families.ranges.release.weighted_shares import may_weigh, weighted_shares
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
-from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
+from discreet.families.shared.release.refined import MeasuredByRefining, level_laws, scheduled
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
@@ -193,15 +193,17 @@ class PreparedTree(MeasuredByRefining):
             found = _foreseen(self, rows, confidence)
             if found is not None:
                 return found
+        weights, root = self.schedule.weights, None
+        levels = [(depth, law) for depth, _, law in level_laws(self.tree, self.schedule, self.path)]
+        if weights:
+            (_, law), *levels = levels
+            root = BridgeRoot(weights, law)
         return stopped_levels_bound(
             cells,
-            [
-                (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
-                for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-                if share and (any(depth) or not self.schedule.weights)
-            ],
+            levels,
             possible=1 if self.is_simulated else None,
             delta=1 - confidence,
+            root=root,
         )
 
     def measure(self, grant: Verbs) -> tuple[TreeMeasurement, ...]:
