@@ -163,11 +163,8 @@ class PrunedTree:
         if root is not None and len(self.layers) > 1:
             block, value, variance = self.blocks[0], found.value[1], found.variance[1]
             moved = value + root.pull(variance) * root.surplus(value, variance)
-            halves = halves_of(
-                *(block.spread(each)[0] for each in (moved, variance, root.weights)),
-                root.total(variance),
-                len(block.axes),
-            )
+            places = [block.spread(each)[0] for each in (moved, variance, root.weights)]
+            halves = halves_of(places, root.total(variance), len(block.axes))
             found.inner_value[0], found.inner_variance[0] = halves.value, halves.variance
             found.value[0], found.variance[0] = halves.root, halves.root_variance
         return found

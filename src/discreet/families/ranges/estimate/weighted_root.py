@@ -48,14 +48,13 @@ class WeightedRoot:
         return (self.value - float(value @ self.weights)) / math.sqrt(self.total(variance))
 
 
-def halves_of(
-    value: Floats, variance: Floats, weights: Floats, total: float, halvings: int
-) -> Halves:
-    """The parts of the first block after 0, 1, ... `halvings` halvings, from its places: the last ones.
+def halves_of(places: Sequence[Floats], total: float, halvings: int) -> Halves:
+    """The parts of the first block after 0, 1, ... `halvings` halvings, from counts, variances and weights of its places.
 
     Sums of D and of D w over a part make all its variances. The two halves of a part are given variances of their own of
     which `PrunedTree.fitted` makes the share and the split that are wanted.
     """
+    value, variance, weights = places
     counts, sums, moves = [value], [variance], [variance * weights]
     for _ in range(halvings):
         for each in (counts, sums, moves):
