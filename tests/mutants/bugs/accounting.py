@@ -360,7 +360,7 @@ ACCOUNTING = (
     ),
     Mutant(
         name="verify-believes-the-weights-of-a-tree",
-        trap=47,
+        trap=27,
         file="src/discreet/answering/verification/verify_tree.py",
         old="    if measured.weights:\n        _check_weights(measured, wrong)\n",
         new="",
