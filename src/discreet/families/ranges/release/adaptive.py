@@ -156,7 +156,8 @@ class PreparedTree(MeasuredByRefining):
         """The tree over `columns` with the schedule that its share pays for."""
         tree = range_tree(columns, schema)
         what = query_class.text
-        shares, weights = adaptive_shares(tree), ()
+        shares = adaptive_shares(tree)
+        weights: tuple[int, ...] = ()
         if cls.is_weighted and may_weigh(tree) and shares[0]:
             found = weighted_shares(tree, best_shares(tree))
             shares, weights = found.shares, found.weights
