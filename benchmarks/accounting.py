@@ -21,7 +21,8 @@ from dp_accounting.pld import privacy_loss_distribution
 
 import discreet as dc
 from benchmarks.support.bars import bar
-from discreet.privacy.cost import Accounting, allowance, epsilon_at
+from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.guidance import epsilon_at
 from discreet.releases.preparing import prepare
 
 BUDGETS = [

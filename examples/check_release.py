@@ -216,6 +216,13 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
     """
     depths = measured["tree"]["depths"]
     left = whole = exact(measured["path_epsilon"])
+    if weights := measured.get("weights"):
+        # The root counts each row by a weight, and a path of a lesser weight pays less for it. What that leaves is
+        # spent below, in the same proportions: so the epsilons of the file are those of the heaviest path.
+        root = measured["levels"][0]
+        fits = root["level"] == 0 and [len(weights)] == [2**depth for depth in depths[1]]
+        if not fits or min(weights) < 0 or not 0 < exact(root["refined_epsilon"]) < whole:
+            raise ValueError("a tree has weights that do not fit its root.")
     above: tuple[list[int], set[tuple[int, ...]]] | None = None
     for level in measured["levels"]:
         names = ("stopped_epsilon", "refined_epsilon", "first_epsilon")

@@ -184,6 +184,19 @@ def test_a_tree_is_checked_path_by_path() -> None:
         assert not verify_costs(of(tree)).ok
 
 
+def test_weights_that_do_not_fit_a_tree_are_a_problem() -> None:
+    def weighted(weights: tuple[int, ...], tree: TreeMeasurement | None = None) -> Release:
+        return of(replace(tree or small_tree(), weights=weights), budget=Budget(epsilon=1))
+
+    assert verify_costs(weighted((1, 3, 3, 0))).ok
+    for weights in ((1, 3, 3), (0, 0, 0, 0), (1, 3, 3, -1), (1,)):
+        assert not verify_costs(weighted(weights)).ok
+    everything = changed_tree(0, refined_epsilon=Fraction(1), first_epsilon=Fraction(1))
+    assert not verify_costs(weighted((1, 3, 3, 0), everything)).ok
+    rootless = replace(small_tree(), levels=small_tree().levels[1:])
+    assert not verify_costs(weighted((1, 3, 3, 0), rootless)).ok
+
+
 def test_a_tree_costs_twice_its_path_where_a_row_is_changed() -> None:
     schema = people(adjacency=Adjacency.CHANGE_ONE)
     tree = replace(small_tree(), cost=Cost.pure(Fraction(2)))

@@ -30,7 +30,8 @@ from discreet.core.mechanisms import (
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.composition import basic
-from discreet.privacy.cost import Accounting, epsilon_at
+from discreet.privacy.cost import Accounting
+from discreet.privacy.guidance import epsilon_at
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss_mechanisms import pure_loss
 from discreet.privacy.loss_noise import noise_loss

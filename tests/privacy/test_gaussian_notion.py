@@ -24,13 +24,8 @@ from discreet.privacy.conversion import (
     mu_squared_from_range,
     rho_from_budget,
 )
-from discreet.privacy.cost import (
-    Accounting,
-    Cost,
-    allowance,
-    epsilon_at,
-    price,
-)
+from discreet.privacy.cost import Accounting, Cost, allowance, price
+from discreet.privacy.guidance import epsilon_at
 from discreet.privacy.protection import for_a_group
 from discreet.privacy.shares import accountings, pure_epsilon, selection_epsilon
 

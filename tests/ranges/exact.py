@@ -58,6 +58,15 @@ def dense_least_squares(tree, shape):
                 rows.append([_is_below(leaf, layer.depth, node) for leaf in leaves])
                 values.append(value)
                 precision.append(weight)
+    if (root := tree.layers[0].weighted) is not None:
+        first = zip(tree.layers[1].nodes, root.weights, strict=True)
+        sums = [
+            weight * np.array([_is_below(leaf, tree.layers[1].depth, node) for leaf in leaves])
+            for node, weight in first
+        ]
+        rows.append(np.sum(sums, axis=0).tolist())
+        values.append(root.value)
+        precision.append(1 / root.variance)
     design, weights = np.array(rows, dtype=float), np.array(precision)
     covariance = np.linalg.inv(design.T @ (design * weights[:, None]))
     fitted = covariance @ (design.T @ (weights * np.array(values)))

@@ -211,7 +211,7 @@ def test_the_stopping_rule_never_stops_the_root_and_stops_what_is_far_below_the_
     rule = StoppingRule(tree, schema, (20.0, 20.0, 20.0))
 
     class View:
-        level, first_epsilon, above = 1, Fraction(1), ()
+        level, first_epsilon, above, weights = 1, Fraction(1), (), ()
         nodes = tree.children(tree.root(), 0, schema)
         first = np.array([0] * 8 + [1000] * 8)
 
@@ -230,7 +230,7 @@ def test_in_a_deep_domain_a_node_stops_by_its_own_noisy_number_alone():
     rule = StoppingRule(tree, schema, (20.0,) * len(tree.depths))
 
     class View:
-        level, first_epsilon, above = 1, Fraction(1, 1000), ()
+        level, first_epsilon, above, weights = 1, Fraction(1, 1000), (), ()
         nodes = tree.children(tree.root(), 0, schema)
         first = np.array([19, 20] + [-50] * (len(nodes) - 2))
 

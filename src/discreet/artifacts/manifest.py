@@ -168,6 +168,7 @@ class _Reader:
                     levels=tuple(self.level(level, tree) for level in _list(data["levels"])),
                     path_epsilon=_fraction(data["path_epsilon"]),
                     cost=_cost(data["cost"]),
+                    weights=tuple(map(_whole, _list(data.get("weights", [])))),
                 )
         raise BadRelease("it holds a kind of measurement that this version does not know.")
 

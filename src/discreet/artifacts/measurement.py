@@ -134,11 +134,14 @@ class TreeMeasurement:
     levels: tuple[TreeLevel, ...]
     path_epsilon: Fraction
     cost: Cost
+    weights: tuple[int, ...] = ()
+    """Of each place of the first level in the root's number, if that is not a plain count."""
 
     def stored(self, kept: Keeper) -> dict[str, Any]:
         return {
             "type": "tree",
             "tree": self.tree.to_dict(),
+            **({"weights": list(self.weights)} if self.weights else {}),
             "path_epsilon": str(self.path_epsilon),
             "cost": self.cost.to_dict(),
             "levels": [level.stored(kept) for level in self.levels],

@@ -9,13 +9,13 @@ sensitivities nor the costs in the release enter here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.measurement import TreeLevel
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
 from discreet.core.mechanisms.partition_selection import NamingLaw
@@ -56,7 +56,24 @@ def tree_levels(release: Release) -> Iterator[TreeLevel]:
     """The levels of all refined trees, in the order in which they were measured."""
     for part in release.parts:
         for tree in part.trees:
-            yield from tree.levels
+            yield from drawn_levels(tree)
+
+
+def drawn_levels(measured: TreeMeasurement) -> Iterator[TreeLevel]:
+    """The nodes of each level that were drawn together: of a tree with a weighted root, those of paths of one weight."""
+    for level in measured.levels:
+        if not measured.weights or level.level == 0:
+            yield level
+            continue
+        depths = measured.tree.depths
+        places = level.nodes[:, 0] >> np.uint64(depths[level.level][0] - depths[1][0])
+        weights = np.array(measured.weights)[places.astype(np.int64)]
+        for weight in np.unique(weights):
+            here = weights == weight
+            kept = {
+                name: getattr(level, name)[here] for name in ("nodes", "first", "values", "stopped")
+            }
+            yield replace(level, **kept)
 
 
 def step_losses(

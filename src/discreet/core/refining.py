@@ -6,7 +6,8 @@ says where to stop; a stopped node is then published again with all the epsilon 
 path has left, any other with its level's share. The coarse number is the fine one plus
 independent noise, so it is post-processing of it and the pair costs the fine epsilon only
 (Koufogiannis, Han, Pappas 2015, gradual release; exact on integers by the decomposition in
-samplers.noise_chain).
+samplers.noise_chain). The root may be a weighted count: a path pays for it by the weight of its
+node in the first level, and what that leaves makes each number below it finer alike.
 
 Guarantee:   epsilon-DP.
 Adjacency:   the schema's. A row touches one path. Add-remove: m rows of a unit touch m paths
@@ -18,10 +19,10 @@ Theorem:     basic composition along a path; parallel composition across nodes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +32,13 @@ from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.measurable import Counts
+from discreet.queries.measurable import SATURATION, Counts
 from discreet.queries.tree import Nodes, Tree
 from discreet.schema import Schema
+
+Bools = npt.NDArray[np.bool_]
+HEAVIEST = 1 << 10
+"""The largest weight of a place in a weighted root: whole numbers, so that sensitivities are exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +48,13 @@ class Schedule:
     `shares`: one for each level, adding to 1; a level with share 0 is not measured. A stopped
     node takes its own share and all those below it. `deciding`: the part of a level's share
     that the number shown to the stopping rule is drawn with; the rest refines the same number.
+    `weights`: of each place of the first level (of one column) in the root's number; all 1 if none.
+    The shares are those of the heaviest path.
     """
 
     shares: tuple[Fraction, ...]
     deciding: Fraction
+    weights: tuple[int, ...] = ()
 
     def check(self, tree: Tree) -> None:
         if len(self.shares) != len(tree.depths):
@@ -59,6 +67,23 @@ class Schedule:
             raise BadInput("The last level of a schedule has a share greater than 0.")
         if not 0 < self.deciding <= 1:
             raise BadInput("The deciding part of a share is above 0 and at most 1.")
+        if self.weights:
+            fits = len(tree.columns) == 1 and [len(self.weights)] == [
+                1 << d for d in tree.depths[1]
+            ]
+            if not fits or min(self.weights) < 0 or not 0 < max(self.weights) <= HEAVIEST:
+                raise BadInput(f"A weighted root has a weight of 0 to {HEAVIEST} for each place.")
+
+    def paths(self, tree: Tree, level: int, nodes: Nodes) -> Iterator[tuple[Fraction, Bools]]:
+        """Nodes of paths of one weight, and the epsilon of their numbers, as a part of the level's."""
+        if not self.weights or level == 0:
+            yield Fraction(1, max(self.weights, default=1)), np.ones(len(nodes), dtype=np.bool_)
+            return
+        places = nodes[:, 0] >> np.uint64(tree.depths[level][0] - tree.depths[1][0])
+        heavy = np.array(self.weights)[places.astype(np.int64)]
+        for weight in np.unique(heavy).tolist():
+            paid = self.shares[0] * Fraction(weight, max(self.weights))
+            yield (1 - paid) / (1 - self.shares[0]), heavy == weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +95,7 @@ class LevelView:
     first: Counts
     first_epsilon: Fraction
     above: tuple[TreeLevel, ...]
+    weights: tuple[int, ...] = ()
 
 
 class Chains(Protocol):
@@ -80,13 +106,8 @@ class Chains(Protocol):
 
 def path_epsilon(epsilon: Fraction, schema: Schema) -> Fraction:
     """What one row's path may cost so that one unit costs `epsilon`."""
-    rows = schema.unit.max_rows
-    match schema.adjacency:
-        case Adjacency.ADD_REMOVE:
-            return epsilon / rows
-        case Adjacency.CHANGE_ONE:
-            return epsilon / (2 * rows)
-    assert_never(schema.adjacency)
+    paths = {Adjacency.ADD_REMOVE: 1, Adjacency.CHANGE_ONE: 2}[schema.adjacency]
+    return epsilon / (paths * schema.unit.max_rows)
 
 
 def refine(
@@ -94,7 +115,7 @@ def refine(
     *,
     epsilon: Fraction,
     schedule: Schedule,
-    stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+    stop: Callable[[LevelView], Bools],
     schema: Schema,
     count: Callable[[tuple[str, ...], tuple[int, ...], Nodes], Counts],
     noise: Chains,
@@ -116,16 +137,28 @@ def refine(
         own = whole * share
         is_last = level == last
         epsilons = [left] if is_last else [left, own, own * schedule.deciding]
-        laws = [DiscreteLaplaceLaw(scale=1 / each) for each in epsilons]
-        exact = count(tree.columns, tree.shifts(level), alive)
-        noisy = noise.chain(exact, laws, step=next_step("refine"))
+        if schedule.weights and level == 0:
+            below = tree.children(alive, 0, schema)
+            weights = np.array(schedule.weights)[below[:, 0].astype(np.int64)]
+            exact = count(tree.columns, tree.shifts(1), below)
+            # Held so low that no sum can wrap: each count still moves by at most 1.
+            exact = np.array([weights @ np.clip(exact, 0, SATURATION >> 20)])
+        else:
+            exact = count(tree.columns, tree.shifts(level), alive)
+        noisy = np.empty((len(epsilons), len(alive)), dtype=np.int64)
+        for part, here in schedule.paths(tree, level, alive):
+            laws = [DiscreteLaplaceLaw(scale=1 / (each * part)) for each in epsilons]
+            noisy[:, here] = noise.chain(exact[here], laws, step=next_step("refine"))
         first = noisy[-1].copy()  # a copy: a slice would carry the finer numbers in its `base`
         for shown in (first, alive):
             shown.flags.writeable = False
         if is_last:
             stopped = np.ones(len(alive), dtype=np.bool_)
         else:
-            stopped = _decided(stop, level, alive, first, epsilons[2], tuple(levels))
+            view = LevelView(level, alive, first, epsilons[2], tuple(levels), schedule.weights)
+            stopped = np.asarray(stop(view))
+        if stopped.dtype != np.bool_ or stopped.shape != (len(alive),):
+            raise BadInput("A stopping rule returns one boolean for each node that it is shown.")
         levels.append(
             TreeLevel(
                 level=level,
@@ -140,23 +173,5 @@ def refine(
         )
         alive = alive[~stopped]
         left -= own
-    return TreeMeasurement(
-        tree=tree, levels=tuple(levels), path_epsilon=whole, cost=Cost.pure(epsilon)
-    )
-
-
-def _decided(
-    stop: Callable[[LevelView], npt.NDArray[np.bool_]],
-    level: int,
-    nodes: Nodes,
-    first: Counts,
-    first_epsilon: Fraction,
-    above: tuple[TreeLevel, ...],
-) -> npt.NDArray[np.bool_]:
-    view = LevelView(
-        level=level, nodes=nodes, first=first, first_epsilon=first_epsilon, above=above
-    )
-    stopped = np.asarray(stop(view))
-    if stopped.dtype != np.bool_ or stopped.shape != (len(nodes),):
-        raise BadInput("A stopping rule returns one boolean for each node that it is shown.")
-    return stopped
+    cost = Cost.pure(epsilon)
+    return TreeMeasurement(tree, tuple(levels), whole, cost, schedule.weights)

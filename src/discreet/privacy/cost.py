@@ -19,14 +19,11 @@ from typing import assert_never
 from discreet.errors import BadBudget
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import (
-    epsilon_from_mu,
-    epsilon_from_rho,
     mu_squared_from_budget,
     mu_squared_from_range,
     rho_from_budget,
     rho_from_pure,
 )
-from discreet.privacy.exact import Exactable
 
 
 class Accounting(StrEnum):
@@ -147,13 +144,6 @@ def other_notion(budget: Budget, notion: Notion | None) -> BadBudget:
         f"This dataset's cap counts {notion.words}, and the budget is given in {budget.notion.words}. "
         f"Nothing was read or charged. Give it as {wanted}."
     )
-
-
-def epsilon_at(budget: Budget, *, delta: Exactable) -> Fraction:
-    """The epsilon that a budget in rho or in mu amounts to at `delta`, rounded up."""
-    if budget.notion is Notion.MU:
-        return epsilon_from_mu(budget.mu_squared, delta=delta)
-    return epsilon_from_rho(budget.rho, delta=delta)
 
 
 def price(budget: Budget, accounting: Accounting, *, notion: Notion) -> Budget:

@@ -66,11 +66,6 @@ def confidence_level(confidence: Exactable) -> Fraction:
     return level
 
 
-def at_part_of_risk(confidence: Exactable, part: Fraction) -> Fraction:
-    """The confidence of an interval that misses with `part` of the probability of one at `confidence`."""
-    return 1 - part * (1 - exact(confidence, name="confidence"))
-
-
 def decimal_text(value: Fraction, *, digits: int = 6) -> str:
     """`value` for people: exact when short, else rounded and marked with ~."""
     for places in range(digits + 1):

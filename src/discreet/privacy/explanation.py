@@ -13,8 +13,8 @@ from typing import Any
 
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import epsilon_at
 from discreet.privacy.exact import exact
+from discreet.privacy.guidance import epsilon_at
 from discreet.privacy.laws import DiscreteLaplaceLaw
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)

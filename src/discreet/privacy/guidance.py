@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import epsilon_at
-from discreet.privacy.exact import decimal_text
+from discreet.privacy.conversion import epsilon_from_mu, epsilon_from_rho
+from discreet.privacy.exact import Exactable, decimal_text
 
 LARGE_EPSILON = Fraction(5)
 LARGE_DELTA = Fraction(1, 10**6)
@@ -52,6 +52,13 @@ def _as_epsilon(cap: Budget) -> Fraction | None:
     # Beyond this the conversion says nothing more, and takes long.
     least = Budget.from_dict({cap.notion.value: str(min(cap.amount, Fraction(10**6)))})
     return epsilon_at(least, delta=LARGE_DELTA)
+
+
+def epsilon_at(budget: Budget, *, delta: Exactable) -> Fraction:
+    """The epsilon that a budget in rho or in mu amounts to at `delta`, rounded up."""
+    if budget.notion is Notion.MU:
+        return epsilon_from_mu(budget.mu_squared, delta=delta)
+    return epsilon_from_rho(budget.rho, delta=delta)
 
 
 def guidance(budget: Budget, *, people: int | None) -> list[str]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.arrays import Bools
-from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.measurement import Measurement, Selection, TreeLevel, TreeMeasurement
 from discreet.artifacts.naming import Naming
 from discreet.artifacts.release import ErrorClaim, Part, Release
 from discreet.core.mechanisms import Exponential, PartitionSelection
@@ -140,14 +140,15 @@ class Record:
     ) -> TreeMeasurement:
         tree.check(self._schema)
         schedule.check(tree)
+        recorded = _Levels(self._next(TreeMeasurement))
         return refine(
             tree,
             epsilon=epsilon,
             schedule=schedule,
             stop=stop,
             schema=self._schema,
-            count=_no_counts,
-            noise=_Levels(self._next(TreeMeasurement)),
+            count=recorded.count,
+            noise=recorded,
             next_step=str,
         )
 
@@ -167,19 +168,23 @@ class _Levels:
     """The noisy numbers of a tree's levels, from the top: coarse ones first shown, then the kept ones."""
 
     def __init__(self, recorded: TreeMeasurement) -> None:
-        self._left = list(recorded.levels)
+        self._left, self._weights = list(recorded.levels), recorded.weights
+        self._level: TreeLevel | None = None
+
+    def count(self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Counts:
+        """There are no rows here: for each node of the next level, its place among them."""
+        self._level = self._left.pop(0) if self._left else None
+        is_weighted = self._level is not None and self._level.level == 0 and bool(self._weights)
+        if self._level is None or (len(self._level.nodes) != len(nodes) and not is_weighted):
+            raise BadRelease("its tree has other nodes than its stopping rule leaves.")
+        return np.arange(len(nodes), dtype=np.int64) * (not is_weighted)
 
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
-        if not self._left or len(self._left[0].nodes) != len(exact):
-            raise BadRelease("its tree has other nodes than its stopping rule leaves.")
-        level = self._left.pop(0)
+        """The numbers of the nodes that stand at the places `exact`."""
+        assert self._level is not None
+        values, first = self._level.values[exact], self._level.first[exact]
         # What was kept is known only as far as it was published: stopped or refined, as the rule says.
-        return np.stack([*[level.values] * (len(laws) - 1), level.first])
-
-
-def _no_counts(columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Counts:
-    """A zero for each node: there are no rows here."""
-    return np.zeros(len(nodes), dtype=np.int64)
+        return np.stack([*[values] * (len(laws) - 1), first])
 
 
 __all__ = ["Record", "reproduce"]

@@ -32,10 +32,10 @@ DATA_DEPENDENCE = (
         name="nodes-without-rows-are-dropped-from-a-tree",
         trap=18,
         file="src/discreet/core/refining.py",
-        old="        exact = count(tree.columns, tree.shifts(level), alive)\n",
+        old="            exact = count(tree.columns, tree.shifts(level), alive)\n",
         new=(
-            "        exact = count(tree.columns, tree.shifts(level), alive)\n"
-            "        alive, exact = alive[exact > 0], exact[exact > 0]\n"
+            "            exact = count(tree.columns, tree.shifts(level), alive)\n"
+            "            alive, exact = alive[exact > 0], exact[exact > 0]\n"
         ),
         tests=(f"{REFINE}::test_every_node_of_a_level_is_published_whether_rows_lie_there_or_not",),
     ),
@@ -51,8 +51,8 @@ DATA_DEPENDENCE = (
         name="tree-stops-by-exact-counts",
         trap=19,
         file="src/discreet/core/refining.py",
-        old="            stopped = _decided(stop, level, alive, first, epsilons[2], tuple(levels))\n",
-        new="            stopped = _decided(stop, level, alive, exact, epsilons[2], tuple(levels))\n",
+        old="            view = LevelView(level, alive, first, epsilons[2], tuple(levels), schedule.weights)\n",
+        new="            view = LevelView(level, alive, exact, epsilons[2], tuple(levels), schedule.weights)\n",
         tests=(SAME_TREE,),
     ),
     Mutant(

@@ -39,11 +39,11 @@ RANGES = (
         name="a-tree-ends-where-the-rows-end",
         trap=19,
         file="src/discreet/core/refining.py",
-        old="        exact = count(tree.columns, tree.shifts(level), alive)\n",
+        old="            exact = count(tree.columns, tree.shifts(level), alive)\n",
         new=(
-            "        exact = count(tree.columns, tree.shifts(level), alive)\n"
-            "        reached = int(np.flatnonzero(exact).max(initial=0)) + 1\n"
-            "        alive, exact = alive[:reached], exact[:reached]\n"
+            "            exact = count(tree.columns, tree.shifts(level), alive)\n"
+            "            reached = int(np.flatnonzero(exact).max(initial=0)) + 1\n"
+            "            alive, exact = alive[:reached], exact[:reached]\n"
         ),
         tests=(
             f"{REFINE}::test_neighbours_get_the_same_tree_and_no_more_than_epsilon_tells_them_apart",

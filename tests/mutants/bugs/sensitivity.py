@@ -25,8 +25,8 @@ SENSITIVITY = (
         name="a-changed-row-pays-for-one-path-of-a-tree",
         trap=1,
         file="src/discreet/core/refining.py",
-        old="return epsilon / (2 * rows)",
-        new="return epsilon / rows",
+        old="Adjacency.CHANGE_ONE: 2}[schema.adjacency]",
+        new="Adjacency.CHANGE_ONE: 1}[schema.adjacency]",
         tests=(f"{VAULT}::test_every_path_of_a_refined_tree_costs_exactly_its_epsilon",),
     ),
     Mutant(

@@ -19,7 +19,9 @@ def tree_epsilon(measured: TreeMeasurement, schema: Schema, wrong: type[Exceptio
     The rules: levels go down; the nodes of a level are exactly the children of the nodes above that
     were not stopped (the root at the top); the number shown first is never finer than the number
     kept, and is that number where both have the same noise, or it would be a second draw that nobody
-    paid for; and along every path, what each node cost adds to at most the path's epsilon.
+    paid for; and along every path, what each node cost adds to at most the path's epsilon. Where the
+    root is a weighted count, the epsilons are those of the heaviest path. A lighter one pays less for
+    the root, and the numbers below it have as much more as that leaves, so its sum is the same.
     """
     tree = measured.tree
     try:
@@ -28,6 +30,8 @@ def tree_epsilon(measured: TreeMeasurement, schema: Schema, wrong: type[Exceptio
         raise wrong(str(error)) from None
     if measured.path_epsilon <= 0 or not measured.levels:
         raise wrong("the tree has no levels, or its paths have no epsilon.")
+    if measured.weights:
+        _check_weights(measured, wrong)
     before = Fraction(0)  # what any path that is still alive has paid
     alive, depth = tree.root(), 0
     for place, level in enumerate(measured.levels):
@@ -49,6 +53,19 @@ def tree_epsilon(measured: TreeMeasurement, schema: Schema, wrong: type[Exceptio
     if len(alive):
         raise wrong("the tree ends above its last level, at nodes that were not stopped.")
     return _unit_epsilon(measured.path_epsilon, schema)
+
+
+def _check_weights(measured: TreeMeasurement, wrong: type[Exception]) -> None:
+    """The root of a tree of one column is measured, with a weight for each place below it, and not stopped."""
+    tree, root = measured.tree, measured.levels[0]
+    if len(tree.columns) > 1 or len(tree.depths) < 2 or root.level or root.stopped.any():
+        raise wrong("the tree has weights, and no root that they could belong to.")
+    if len(measured.weights) != 1 << tree.depths[1][0]:
+        raise wrong("the tree's root does not have a weight for each place of the first level.")
+    if min(measured.weights) < 0 or max(measured.weights) < 1:
+        raise wrong("the weights of a tree's root are not negative, and not all 0.")
+    if not 0 < root.refined_epsilon < measured.path_epsilon == root.stopped_epsilon:
+        raise wrong("the tree's weighted root leaves nothing to the levels below it.")
 
 
 def _check_spending(

@@ -30,7 +30,7 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.plain_tables import write_columns
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import epsilon_at
+from discreet.privacy.guidance import epsilon_at
 from discreet.releases.preparing import Workload
 from discreet.releases.run import Run
 from discreet.schema import CsvOptions, Schema

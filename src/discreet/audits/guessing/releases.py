@@ -42,7 +42,7 @@ from discreet.core.noise import NoiseSource
 from discreet.engines import open_engine
 from discreet.engines.protocol import Engine
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import epsilon_at
+from discreet.privacy.guidance import epsilon_at
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.releases.preparing import Workload

@@ -40,7 +40,7 @@ from discreet.families.ranges.answer.joint_estimates import ends_of
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.combination import Terms, half_widths, variance_of
-from discreet.privacy.exact import at_part_of_risk
+from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema, keeps_every_row

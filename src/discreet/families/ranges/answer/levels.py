@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import Bools, Floats
-from discreet.artifacts.measurement import TreeLevel
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.bridges import BridgeRoot
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.blocks import BlockCounts
@@ -55,14 +56,14 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
         tree = trees[0]
         return MeasuredLevels(
             tree.tree.depths,
-            tuple(_first(tree.tree.depths[level.level], level) for level in tree.levels),
+            tuple(_first(tree.tree.depths[level.level], level) for level in counted_levels(tree)),
             is_adaptive=True,
         )
     if trees:
         tree = trees[-1]
         return MeasuredLevels(
             tree.tree.depths,
-            tuple(_final(tree.tree.depths[level.level], level) for level in tree.levels),
+            tuple(_final(tree.tree.depths[level.level], level) for level in counted_levels(tree)),
             is_adaptive=False,
         )
     whole = range_tree(source.columns, source.schema, every=True)
@@ -80,6 +81,22 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
         ),
         is_adaptive=False,
     )
+
+
+def counted_levels(tree: TreeMeasurement) -> tuple[TreeLevel, ...]:
+    """The levels of plain counts: without a root that counts by weights.
+
+    The epsilons of these levels are those of the heaviest path, so no noise is larger than they say.
+    """
+    return tree.levels[bool(tree.weights) :]
+
+
+def bridge_root(tree: TreeMeasurement) -> BridgeRoot | None:
+    """The root of an adaptive tree that counts by weights."""
+    if not tree.weights:
+        return None
+    scale = max(tree.weights) / tree.levels[0].first_epsilon
+    return BridgeRoot(tree.weights, DiscreteLaplaceLaw(scale=scale))
 
 
 def _level_of(depths: tuple[tuple[int, ...], ...], shifts: tuple[int, ...]) -> int:

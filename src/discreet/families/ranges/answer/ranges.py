@@ -171,7 +171,7 @@ class RangeSource(CountsRanges):
     @property
     def whole_variance(self) -> float:
         """The variance of the count of all rows with values."""
-        return float(self.nodes.root_variance)
+        return float(self.nodes.root_variance) - float(self.nodes.pull[0]) ** 2
 
     @cached_property
     def boxes(self) -> BoxIndex:

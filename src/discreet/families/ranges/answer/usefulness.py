@@ -19,15 +19,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Bools, Codes, Floats, Integers
-from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
+from discreet.artifacts.measurement import TreeMeasurement
+from discreet.families.ranges.answer.levels import (
+    MeasuredLevel,
+    MeasuredLevels,
+    bridge_root,
+    counted_levels,
+    measured_levels,
+)
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
-from discreet.families.ranges.estimate.bridges import BridgeLevel, bridge_bound
+from discreet.families.ranges.estimate.bridges import BridgeLevel, BridgeRoot, bridge_bound
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import bits_of
@@ -45,7 +53,7 @@ THEOREM = (
 def interval_bound(source: RangeSource, delta: float) -> float:
     """A bound on the errors of all intervals, with probability 1 - delta."""
     noise = _simulated(source, (1 - OF_ALL_ROWS) * delta)
-    starts, ends = _boundaries(source, (1 - OF_ALL_ROWS) * delta)
+    starts, ends = _boundaries(source, (1 - OF_ALL_ROWS) * delta, is_simulated=noise is not None)
     if noise is not None:
         starts.reach, ends.reach = np.zeros(len(starts.rows)), np.zeros(len(ends.rows))
     nodes = source.nodes
@@ -85,11 +93,11 @@ def _simulated(source: RangeSource, delta: float) -> float | None:
                 bits - trees[0].tree.depths[level.level][0],
                 DiscreteLaplaceLaw(scale=1 / level.first_epsilon),
             )
-            for level in trees[0].levels
+            for level in counted_levels(trees[0])
         ]
         is_whole = trees[0].levels[-1].level == len(trees[0].tree.depths) - 1
         possible = 1 if is_whole else len(trees[0].tree.depths)
-        return adaptive_noise(column.value_cells, levels, possible, delta)
+        return adaptive_noise(column.value_cells, levels, possible, delta, bridge_root(trees[0]))
     laws = {
         each.query.shifts[0]: each.law
         for each in source.part.noisy
@@ -100,10 +108,14 @@ def _simulated(source: RangeSource, delta: float) -> float | None:
 
 
 def adaptive_noise(
-    cells: int, levels: Sequence[BridgeLevel], possible: int, delta: float
+    cells: int,
+    levels: Sequence[BridgeLevel],
+    possible: int,
+    delta: float,
+    root: BridgeRoot | None = None,
 ) -> float | None:
     """The bound for an adaptive tree. A plan and a release use the same."""
-    return bridge_bound(cells, levels, of_delta(possible) * delta)
+    return bridge_bound(cells, levels, of_delta(possible) * delta, root)
 
 
 def of_delta(ends: int) -> float:
@@ -171,9 +183,16 @@ class _Rows:
         )
 
 
-def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
-    """Rows before the start and before the end of every leaf, leaves in order."""
+def _boundaries(
+    source: RangeSource, delta: float, *, is_simulated: bool = True
+) -> tuple[_Rows, _Rows]:
+    """Rows before the start and before the end of every leaf, leaves in order.
+
+    A weighted root has a say where the noise of what it moves is simulated.
+    """
     levels = measured_levels(source)
+    if is_simulated and levels.is_adaptive:
+        levels = _moved(levels, source.part.trees[0])
     bits = levels.depths[-1][0]
     found: list[tuple[Codes, _Rows, _Rows]] = []
     alive = np.zeros(1, dtype=np.uint64)
@@ -208,6 +227,15 @@ def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
         _joined([first for _, first, _ in found], order),
         _joined([last for _, _, last in found], order),
     )
+
+
+def _moved(levels: MeasuredLevels, tree: TreeMeasurement) -> MeasuredLevels:
+    """With the numbers of the first level moved by a weighted root."""
+    root, first = bridge_root(tree), levels.levels[0]
+    if root is None or first.law is None:
+        return levels
+    numbers = root.moved(first.numbers, tree.levels[0].first[0].astype(np.float64), first.law)
+    return replace(levels, levels=(replace(first, numbers=numbers), *levels.levels[1:]))
 
 
 def _bridges(

@@ -85,9 +85,11 @@ class BoxIndex:
                 break
             step, front = self._halve(front, axis, lows[axis], highs[axis], found)
             steps.append(step)
-        inner_std, outer_std = self._upward(place, steps)
+        variances = self._upward(place, steps)
+        if nodes.weighted is not None:
+            variances = variances - self._pulled(found, many) ** 2
         estimate, inner, outer = self._counted(found, first, last, many)
-        return RangeEstimates(estimate, inner, outer, inner_std, outer_std)
+        return RangeEstimates(estimate, inner, outer, *np.sqrt(np.maximum(variances, 0.0)))
 
     def _halve(
         self, front: _Front, axis: int, low: Codes, high: Codes, found: _Found
@@ -148,6 +150,14 @@ class BoxIndex:
         estimate = estimate + added(box, share * nodes.estimate[node], many)
         return estimate, inner, inner + added(box, nodes.count[node], many)
 
+    def _pulled(self, found: _Found, many: int) -> Floats:
+        """What a weighted root pulls the nodes inside each box by, and those that it touches."""
+        parts = []
+        for pairs in (found.whole, found.cut):
+            box, node = (np.concatenate(each) for each in zip(*pairs, strict=True))
+            parts.append(added(box, self._nodes.pull[node], many))
+        return np.cumsum(parts, axis=0)
+
     def _overlap(self, first: Codes, last: Codes, node: Integers) -> Floats:
         """The share of each leaf's cells that lie in its box."""
         low, high = self._nodes.low[node], self._nodes.high[node]
@@ -155,8 +165,8 @@ class BoxIndex:
         size = (high - low).astype(np.float64) + 1.0
         return np.asarray(np.prod((covered.astype(np.float64) + 1.0) / size, axis=1))
 
-    def _upward(self, roots: Integers, steps: list[_Step]) -> tuple[Floats, Floats]:
-        """Coefficient and variance of every pair, from the deepest up; from inside and from outside."""
+    def _upward(self, roots: Integers, steps: list[_Step]) -> Floats:
+        """The variance of every box, from inside and from outside: coefficients and variances of pairs, from the deepest up."""
         nodes = self._nodes
         below = ENDINGS
         for step in reversed(steps):
@@ -174,5 +184,4 @@ class BoxIndex:
                 )
             below = now
         top = below[:, roots]
-        variance = top[1::2] + top[0::2] ** 2 * nodes.root_variance
-        return np.sqrt(variance[0]), np.sqrt(variance[1])
+        return np.asarray(top[1::2] + top[0::2] ** 2 * nodes.root_variance)

@@ -42,18 +42,19 @@ def told_apart(layer: Layer) -> Layer:
     """The layer with each leaf's count weighed by the probability that the leaf is not empty."""
     if not layer.stopped.any():
         return layer
-    # The leaves of a layer are all drawn with the same noise.
-    each = float(layer.precision[np.argmax(layer.stopped)])
-    chances = Empties(layer.values, 1 / each, among=layer.stopped).chances
+    # The leaves of a layer are drawn with the same noise, or, where the root is weighted, with about the same.
+    own = layer.precision[layer.stopped]
+    usual = float(own[0]) if own[0] == own[-1] else math.exp(float(np.log(own).mean()))
+    chances = Empties(layer.values, 1 / usual, among=layer.stopped).chances
     values, precision = np.empty_like(layer.values), np.empty_like(layer.values)
     for block in _blocks(len(values)):
         seen, kept, spread = layer.values[block], values[block], precision[block]
-        empty = chances(block)
+        empty, noise = chances(block), 1 / layer.precision[block]
         np.multiply(seen, seen, out=spread)
         spread *= empty
-        spread += 1 / each
+        spread += noise
         spread *= np.subtract(1, empty, out=kept)
-        np.maximum(spread, LEAST_PART / each, out=spread)
+        np.maximum(spread, LEAST_PART * noise, out=spread)
         np.divide(1, spread, out=spread)
         kept *= seen
     alive = layer.alive

@@ -76,6 +76,8 @@ class IntervalIndex:
         self.widths: Floats = (self.ends - self.starts).astype(np.float64) + 1.0
         self.prefix: Floats = _prefix(nodes.estimate[self.leaves])
         self.fitted_prefix: Floats = _prefix(nodes.count[self.leaves])
+        self._pull: Floats = nodes.pull[self.leaves]
+        self._pulled: Floats = _prefix(self._pull)
         self._density: Floats = nodes.estimate[self.leaves] / self.widths
         self._bits = nodes.bits[0]
         self._depth: Integers = nodes.depth[self.leaves]
@@ -129,8 +131,8 @@ class IntervalIndex:
         Every leaf counts once, however many of the intervals touch it, and variances add. Theorem: the covariance
         of least squares on a tree is the inverse of a strictly ultrametric matrix, for two leaves share the weights
         of their common ancestors; such an inverse has no positive entry off its diagonal (Martinez, Michon and San
-        Martin 1994). So the counts of sets of leaves that are apart have no positive covariance. The tree is taken
-        as given, as for a single interval.
+        Martin 1994). So the counts of sets of leaves that are apart have no positive covariance. A weighted root takes
+        products of numbers that are not negative off the covariances. The tree is taken as given, as for a single interval.
         """
         apart = np.flatnonzero(first[1:] > last[:-1] + np.uint64(1))
         first, last = first[np.append(0, apart + 1)], last[np.append(apart, len(last) - 1)]
@@ -154,7 +156,9 @@ class IntervalIndex:
         """Standard deviation of the least squares count of leaves start..stop-1."""
         self._look_up(len(start))
         if self._all is not None:
-            return np.sqrt(self._variance(start, stop, self._all, start, stop))
+            return self._less_pulled(
+                self._variance(start, stop, self._all, start, stop), start, stop
+            )
         found = np.empty(len(start))
         for at in range(0, len(start), BATCH):
             a, b = start[at : at + BATCH], stop[at : at + BATCH]
@@ -162,7 +166,12 @@ class IntervalIndex:
             needed, place = np.unique(np.concatenate([a, inside]), return_inverse=True)
             table = self._boundaries(needed)
             found[at : at + BATCH] = self._variance(a, b, table, place[: len(a)], place[len(a) :])
-        return np.sqrt(found)
+        return self._less_pulled(found, start, stop)
+
+    def _less_pulled(self, variance: Floats, start: Integers, stop: Integers) -> Floats:
+        """The standard deviation, given the variance without a weighted root."""
+        pulled = self._pulled[stop] - self._pulled[start]
+        return np.sqrt(np.maximum(variance - pulled**2, 0.0))
 
     def excess(self, level: float, start: int, stop: int) -> Floats:
         """Standard deviations at the leaves start..stop-1: of the rows from the first of these up to each, less `level` times those of all."""
@@ -181,8 +190,26 @@ class IntervalIndex:
     def prefix_noise(self, boundaries: Integers, draws: int) -> Floats:
         """Noise of the rows before some leaves, drawn from public randomness with the true covariance.
 
-        A row a draw; the same each time. After the last leaf come all rows. From the root down, the noise of a node goes to its halves as
-        in `TreeNodes`; what lies before a right half is what lies before the node, and the left half.
+        A row a draw; the same each time. After the last leaf come all rows. A weighted root takes off of each what it knows of it.
+        """
+        root = self._nodes.weighted
+        if root is None:
+            return self._tree_noise(boundaries, draws)
+        starts = self._nodes.low[self._nodes.by_layer[1], 0]
+        edges = np.append(np.searchsorted(self.starts, starts), len(self.leaves))
+        noise = self._tree_noise(np.concatenate([boundaries, edges]), draws)
+        own = math.sqrt(root.variance) * generator(1).standard_normal(draws)
+        seen = np.diff(noise[:, len(boundaries) :]) @ root.weights + own
+        known = seen / math.sqrt(self._nodes.weighted_total)
+        return np.asarray(
+            noise[:, : len(boundaries)] - known[:, np.newaxis] * self._pulled[boundaries]
+        )
+
+    def _tree_noise(self, boundaries: Integers, draws: int) -> Floats:
+        """The same without a weighted root.
+
+        From the root down, the noise of a node goes to its halves as in `TreeNodes`; what lies before a right half is what lies before
+        the node, and the left half.
         """
         nodes, normal = self._nodes, generator(0)
         above = self._boundaries(np.minimum(boundaries, len(self.leaves) - 1)).above

@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.families.ranges.estimate.weighted_root import Paths, WeightedRoot, halves_of
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.tree import Nodes, Tree, bits_of, halvings
 from discreet.schema import Schema
@@ -37,6 +38,8 @@ class Layer:
     precision: Floats
     """1 / variance of each value; 0 where the node was not measured."""
     stopped: Bools
+    weighted: WeightedRoot | None = None
+    """What a root of weights says; the layer itself is then one that was not measured."""
 
     @property
     def alive(self) -> Integers:
@@ -104,6 +107,8 @@ class Fitted:
     """The left half's share of a change, for each block's parts after 0, 1, ... halvings."""
     split: list[list[Floats]]
     """The variance of the left half, given the part that it is half of."""
+    pull: list[Floats]
+    """How far a weighted root moves each node, in its deviations; the variances are those without it. Without one, 0."""
 
 
 class PrunedTree:
@@ -149,10 +154,25 @@ class PrunedTree:
         return replace(block, cells=tuple(reversed(parts)))
 
     def upward(self, layers: Sequence[Layer] | None = None) -> Upward:
-        """Bottom-up: each node's count from its subtree alone; of `layers`, if not its own, with its nodes."""
+        """Bottom-up: each node's count from its subtree alone; of `layers`, if not its own, with its nodes.
+
+        A weighted root moves the nodes of the first level, and those above them are halved as `halves_of` says.
+        """
+        found = self._upward(self.layers if layers is None else layers)
+        root = self.layers[0].weighted
+        if root is not None and len(self.layers) > 1:
+            block, value, variance = self.blocks[0], found.value[1], found.variance[1]
+            moved = value + root.pull(variance) * root.surplus(value, variance)
+            places = [block.spread(each)[0] for each in (moved, variance, root.weights)]
+            halves = halves_of(places, root.total(variance), len(block.axes))
+            found.inner_value[0], found.inner_variance[0] = halves.value, halves.variance
+            found.value[0], found.variance[0] = halves.root, halves.root_variance
+        return found
+
+    def _upward(self, layers: Sequence[Layer]) -> Upward:
         found = Upward()
         for place in range(len(self.layers) - 1, -1, -1):
-            layer = self.layers[place] if layers is None else layers[place]
+            layer = layers[place]
             value, variance = layer.values, np.zeros(len(layer.values))
             np.divide(1, layer.precision, out=variance, where=layer.precision > 0)
             alive = layer.alive
@@ -181,12 +201,14 @@ class PrunedTree:
 
     def fitted(self, upward: Upward | None = None) -> Fitted:
         """Top-down: generalised least squares of every node, with its variance."""
-        up = self.upward() if upward is None else upward
+        up = self._upward(self.layers) if upward is None else upward
         value, variance = [up.value[0]], [up.variance[0]]
-        made = Fitted(value, variance, [], [], [], [])
+        made = Fitted(value, variance, [], [], [], [], [np.zeros(1)])
+        root = self.layers[0].weighted
         for place, block in enumerate(self.blocks):
             alive = self.layers[place].alive
             top, spread = value[-1][alive][:, np.newaxis], variance[-1][alive][:, np.newaxis]
+            pull = made.pull[-1][alive][:, np.newaxis]
             values: list[Floats] = []
             variances: list[Floats] = []
             shares: list[Floats] = []
@@ -204,12 +226,21 @@ class PrunedTree:
                     estimate[:, 1::2] + (1 - share) * change,
                 )
                 spread = _interleaved(split + share**2 * spread, split + (1 - share) ** 2 * spread)
+                pull = _interleaved(share * pull, (1 - share) * pull)
                 values.append(top)
                 variances.append(spread)
                 shares.append(share)
                 splits.append(split)
             value.append(block.gathered(top))
             variance.append(block.gathered(spread))
+            made.pull.append(block.gathered(pull))
+            if root is not None and place == 0:
+                made.pull[1] = root.pull(variance[1])
+                made.pull[0] = np.array([made.pull[1].sum()])
+                surplus = root.surplus(value[1], variance[1])
+                value[0], value[1] = (
+                    each + surplus * own for each, own in zip(value, made.pull, strict=True)
+                )
             made.inner_value.append(values)
             made.inner_variance.append(variances)
             made.share.append(shares)
@@ -258,9 +289,10 @@ def _interleaved(left: Floats, right: Floats) -> Floats:
 
 def layers_of(measured: TreeMeasurement) -> list[Layer]:
     """The published levels of a refined tree; a root that was not measured has no precision."""
+    paths = Paths.of(measured.tree, measured.weights, measured.levels)
     return [
         *_unmeasured_root(measured.tree, measured.levels),
-        *(_layer(measured.tree, level) for level in measured.levels),
+        *(_layer(measured.tree, level, paths, measured.levels) for level in measured.levels),
     ]
 
 
@@ -307,14 +339,18 @@ def _unmeasured_root(tree: Tree, levels: Sequence[TreeLevel]) -> list[Layer]:
     return [Layer(tree.depths[0], tree.root(), nothing, nothing, np.zeros(1, dtype=np.bool_))]
 
 
-def _layer(tree: Tree, level: TreeLevel) -> Layer:
+def _layer(
+    tree: Tree, level: TreeLevel, paths: Paths | None = None, levels: Sequence[TreeLevel] = ()
+) -> Layer:
     """What was kept of a level: its final numbers, each with the noise it was drawn with."""
-    stopped = 1 / laplace_variance(float(level.stopped_epsilon))
+    if paths is not None and level.level == 0:
+        return _weighted_root(paths, level, [each.nodes for each in levels if each.level == 1])
+    stopped = _precisions(tree, level.level, level.nodes, level.stopped_epsilon, paths)
     if level.refined_epsilon:
-        refined = 1 / laplace_variance(float(level.refined_epsilon))
+        refined = _precisions(tree, level.level, level.nodes, level.refined_epsilon, paths)
         precision = np.where(level.stopped, stopped, refined)
     else:
-        precision = np.broadcast_to(np.float64(stopped), len(level.values))
+        precision = stopped
     return Layer(
         tree.depths[level.level],
         level.nodes,
@@ -326,15 +362,37 @@ def _layer(tree: Tree, level: TreeLevel) -> Layer:
 
 def shown_layers(
     tree: Tree, above: Sequence[TreeLevel], level: int, nodes: Nodes, first: Integers,
-    first_epsilon: float,
+    first_epsilon: Fraction, weights: Sequence[int] = (),
 ) -> list[Layer]:  # fmt: skip
     """The tree as a stopping rule sees it: the levels above, and this level's first numbers."""
-    precision = np.full(len(nodes), 1 / laplace_variance(first_epsilon))
+    paths = Paths.of(tree, weights, above)
+    precision = np.array(_precisions(tree, level, nodes, first_epsilon, paths))
     ends = np.ones(len(nodes), dtype=np.bool_)
     shown = Layer(tree.depths[level], nodes, first.astype(np.float64), precision, ends)
     if not above and level == 0:
         return [shown]
-    return [*_unmeasured_root(tree, above), *(_layer(tree, each) for each in above), shown]
+    layers = [_layer(tree, each, paths, above) for each in above]
+    if paths is not None and level == 1:
+        layers[0] = _weighted_root(paths, above[0], [nodes])
+    return [*_unmeasured_root(tree, above), *layers, shown]
+
+
+def _weighted_root(paths: Paths, level: TreeLevel, below: Sequence[Nodes]) -> Layer:
+    """A root that was not counted, with what it says of the nodes of the level below it."""
+    nothing = np.zeros(1)
+    variance = laplace_variance(float(level.refined_epsilon / int(paths.weights.max())))
+    weighted = paths.root(level, below[0], variance) if below else None
+    return Layer(paths.tree.depths[0], level.nodes, nothing, nothing, level.stopped, weighted)
+
+
+def _precisions(
+    tree: Tree, level: int, nodes: Nodes, epsilon: Fraction, paths: Paths | None
+) -> Floats:
+    """1 / variance of each node's number, when the heaviest path's is drawn with `epsilon`."""
+    if paths is None:
+        return np.broadcast_to(np.float64(1 / laplace_variance(float(epsilon))), len(nodes))
+    parts, which = np.unique(paths.parts(tree.depths[level][0], nodes), return_inverse=True)
+    return np.array([1 / laplace_variance(float(epsilon) * part) for part in parts])[which]
 
 
 def laplace_variance(epsilon: float) -> float:

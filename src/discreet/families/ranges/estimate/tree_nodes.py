@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.errors import BadRelease
-from discreet.families.ranges.estimate.tree_layers import PrunedTree
+from discreet.families.ranges.estimate.tree_layers import Fitted, PrunedTree
 
 NONE = -1
 
@@ -30,6 +30,12 @@ class TreeNodes:
         padded = [np.array([[0, (1 << bits) - 1]], dtype=np.uint64) for bits in tree.bits]
         first = self._added(NONE, np.zeros(1, np.bool_), fitted.variance[0], padded)
         self.root_variance = float(fitted.variance[0][0])
+        """Without a weighted root; so are `variance`, `share` and `split`."""
+        self.weighted = tree.layers[0].weighted
+        self.weighted_total = 0.0
+        """The variance of the weighted count, less what the nodes of the first level say it is."""
+        if self.weighted is not None:
+            self.weighted_total = self.weighted.total(fitted.variance[1])
         layer_ids = [first]
         boxes = padded
         axes: list[int] = []
@@ -69,7 +75,7 @@ class TreeNodes:
         self.by_layer = tuple(layer_ids)
         """The nodes of each layer of the tree, in its order."""
         self._assemble(links)
-        self._count_up(tree, layer_ids, fitted.value, leaf_estimates, links)
+        self._count_up(tree, layer_ids, fitted, leaf_estimates, links)
 
     def __len__(self) -> int:
         return self._count
@@ -115,7 +121,7 @@ class TreeNodes:
         self,
         tree: PrunedTree,
         layer_ids: list[Integers],
-        values: list[Floats],
+        fitted: Fitted,
         leaf_estimates: Floats,
         links: list[tuple[Integers, Integers, Integers, Floats, Floats]],
     ) -> None:
@@ -127,10 +133,13 @@ class TreeNodes:
             raise BadRelease("a tree's estimates do not have the shape of its leaves.")
         self.count: Floats = np.zeros(self._count)
         self.estimate: Floats = np.zeros(self._count)
-        self.count[leaves] = tree.leaves(values)
+        self.count[leaves] = tree.leaves(fitted.value)
+        self.pull: Floats = np.zeros(self._count)
+        """By a weighted root: the variance of a sum of nodes is less by the square of the sum of these."""
+        self.pull[leaves] = tree.leaves(fitted.pull)
         self.estimate[leaves] = leaf_estimates
         for parents, left, right, _, _ in reversed(links):
-            for numbers in (self.count, self.estimate):
+            for numbers in (self.count, self.estimate, self.pull):
                 halves = np.where(left == NONE, 0.0, numbers[left])
                 numbers[parents] = halves + np.where(right == NONE, 0.0, numbers[right])
 

@@ -48,7 +48,7 @@ class TreePasses:
     """Passes up and down a tree; `leaves` are in the order of their cells."""
 
     def __init__(self, nodes: TreeNodes, leaves: Integers) -> None:
-        self._leaves, self._many = leaves, len(nodes)
+        self._leaves, self._many, self._pull = leaves, len(nodes), nodes.pull[leaves]
         self._root_variance = nodes.root_variance
         self._halved: list[_Halved] = []
         level = np.flatnonzero(nodes.depth == 0)
@@ -63,7 +63,7 @@ class TreePasses:
         variance = float(part[0]) ** 2 * self._root_variance
         for each in self._halved:
             variance += float((part[each.left] - part[each.right]) ** 2 @ each.split)
-        return math.sqrt(variance)
+        return math.sqrt(max(variance - float(weights @ self._pull) ** 2, 0.0))
 
     def boundary_deviations(self, before: Floats, after: Floats) -> Floats:
         """For each leaf: the deviation where the leaves before it have the weights `before`, it and the others `after`.
@@ -92,7 +92,9 @@ class TreePasses:
                 fixed[half] += below[is_before][other]
         x = after  # the boundary is at the start of the leaf
         at = self._leaves
-        return np.sqrt(np.maximum((square[at] * x + linear[at]) * x + fixed[at], 0.0))
+        passed, rest = np.cumsum(before * self._pull), np.cumsum((after * self._pull)[::-1])[::-1]
+        pulled = np.append(0.0, passed[:-1]) + rest
+        return np.sqrt(np.maximum((square[at] * x + linear[at]) * x + fixed[at] - pulled**2, 0.0))
 
     def _parts(self, weights: Floats) -> Floats:
         """The part of each node in the sum that gives its leaves these weights."""

@@ -27,6 +27,7 @@ from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.refining import LevelView
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.bridges import BridgeRoot
 from discreet.families.ranges.estimate.tree_empties import told_apart
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
@@ -35,11 +36,11 @@ from discreet.families.ranges.release.claims import stopped_levels_bound, tree_c
 from discreet.families.ranges.release.error import ADAPTIVE_NOTE, FORESEEN_NOTE, class_error
 from discreet.families.ranges.release.foreseen import InventedTable
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
+from discreet.families.ranges.release.weighted_shares import may_weigh, weighted_shares
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
-from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
+from discreet.families.shared.release.refined import MeasuredByRefining, level_laws, scheduled
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
@@ -78,7 +79,13 @@ class StoppingRule:
         if sum(self.tree.depths[-1]) > DEEP:
             return np.asarray(view.first < self.thresholds[view.level])
         layers = shown_layers(
-            self.tree, view.above, view.level, view.nodes, view.first, float(view.first_epsilon)
+            self.tree,
+            view.above,
+            view.level,
+            view.nodes,
+            view.first,
+            view.first_epsilon,
+            view.weights,
         )
         tree = PrunedTree(layers, columns=self.tree.columns, schema=self.schema)
         return np.asarray(smoothed_last(tree) < self.thresholds[view.level])
@@ -149,17 +156,25 @@ class PreparedTree(MeasuredByRefining):
         """The tree over `columns` with the schedule that its share pays for."""
         tree = range_tree(columns, schema)
         what = query_class.text
+        shares = adaptive_shares(tree)
+        weights: tuple[int, ...] = ()
+        if cls.is_weighted and may_weigh(tree) and shares[0]:
+            found = weighted_shares(tree, best_shares(tree))
+            shares, weights = found.shares, found.weights
         epsilon, schedule = scheduled(
-            adaptive_shares(tree), schema, share=share, accounting=accounting, what=what
+            shares, schema, share=share, accounting=accounting, what=what, weights=weights
         )
         own = {"tree": tree, "epsilon": epsilon, "schedule": schedule}
         return cls.of(algorithm, query_class, schema, share, **own)
 
+    is_weighted: ClassVar[bool] = True
+    """Whether the root of a tree over one column counts by weights."""
     is_simulated: ClassVar[bool] = True
     """Whether the bound of all ranges at once is simulated."""
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        best = best_shares(self.tree)
+        plain = best_shares(self.tree)
+        best = weighted_shares(self.tree, plain) if self.schedule.weights else plain
         scale = 2 / float(self.path) ** 2
         return class_error(
             self.query_class,
@@ -179,15 +194,17 @@ class PreparedTree(MeasuredByRefining):
             found = _foreseen(self, rows, confidence)
             if found is not None:
                 return found
+        weights, root = self.schedule.weights, None
+        levels = [(depth, law) for depth, _, law in level_laws(self.tree, self.schedule, self.path)]
+        if weights:
+            (_, law), *levels = levels
+            root = BridgeRoot(weights, law)
         return stopped_levels_bound(
             cells,
-            [
-                (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
-                for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-                if share
-            ],
+            levels,
             possible=1 if self.is_simulated else None,
             delta=1 - confidence,
+            root=root,
         )
 
     def measure(self, grant: Verbs) -> tuple[TreeMeasurement, ...]:

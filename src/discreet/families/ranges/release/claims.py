@@ -14,7 +14,7 @@ from discreet.families.ranges.answer.usefulness import (
     chernoff_noise,
 )
 from discreet.families.ranges.estimate.all_ranges import ROUNDING
-from discreet.families.ranges.estimate.bridges import BridgeLevel
+from discreet.families.ranges.estimate.bridges import BridgeLevel, BridgeRoot
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import bits_of
@@ -56,19 +56,31 @@ def whole_levels_bound(cells: Sequence[int], levels: Levels, delta: float) -> fl
 
 
 def stopped_levels_bound(
-    cells: Sequence[int], levels: Levels, *, possible: int | None, delta: float
+    cells: Sequence[int],
+    levels: Levels,
+    *,
+    possible: int | None,
+    delta: float,
+    root: BridgeRoot | None = None,
 ) -> float:
     """The same for a tree that stops where rows are few, as if no node were stopped early.
 
-    `possible`: at how many levels it may end; None for a tree whose bound is not simulated.
+    `possible`: at how many levels it may end; None for a tree whose bound is not simulated. `root`: one that counts by
+    weights, which is none of the levels.
     """
     if len(cells) > 1:
         return box_noise_bound(cells, levels, delta, is_whole=False)
-    return _of_bridges(cells[0], levels, possible, delta)
+    return _of_bridges(cells[0], levels, possible, delta, root)
 
 
-def _of_bridges(cells: int, levels: Levels, possible: int | None, delta: float) -> float:
+def _of_bridges(
+    cells: int,
+    levels: Levels,
+    possible: int | None,
+    delta: float,
+    root: BridgeRoot | None = None,
+) -> float:
     bits, delta = bits_of(cells), (1 - OF_ALL_ROWS) * delta
     bridges = [BridgeLevel(bits - depth[0], law) for depth, law in levels]
-    noise = None if possible is None else adaptive_noise(cells, bridges, possible, delta)
+    noise = None if possible is None else adaptive_noise(cells, bridges, possible, delta, root)
     return (chernoff_noise(bridges, bits, delta) if noise is None else noise) + ROUNDING

@@ -124,6 +124,16 @@ def _mean_energy(depth: int) -> float:
     return float(np.where(first == last, length**2 / h, apart).mean())
 
 
+def energies_of(tree: Tree, energy: Energy) -> Floats:
+    """The energy of a query in the whole, and what each halving of the tree adds."""
+    return _energies(tree.depths[-1], halvings(tree.depths[-1]), energy)
+
+
+def precisions_of(weights: Floats, cuts: list[int], depths: int) -> Floats:
+    """lambda_j for each depth j, by the levels' shares of epsilon."""
+    return _precisions(weights, cuts, depths, 2)
+
+
 def _energies(bits: tuple[int, ...], order: tuple[int, ...], energy: Energy) -> Floats:
     """T_0, T_1, ...: the energy that each halving of the order adds. Columns multiply."""
     depth = [0] * len(bits)

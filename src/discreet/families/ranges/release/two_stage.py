@@ -38,6 +38,7 @@ STRUCTURE = Fraction(1, 10)
 class PreparedTwoStages(PreparedTree):
     """Structure, then counts."""
 
+    is_weighted: ClassVar[bool] = False
     is_simulated: ClassVar[bool] = False
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:

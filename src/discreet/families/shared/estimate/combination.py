@@ -16,7 +16,8 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
-from discreet.privacy.exact import Exactable, at_part_of_risk
+from discreet.families.shared.estimate.risk import at_part_of_risk
+from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw, miss_probability
 from discreet.privacy.laws.exact_sums import Term, Terms, cumulants_of
 from discreet.privacy.laws.sums import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -35,21 +35,26 @@ class MeasuredByRefining(PreparedClass):
         return path_epsilon(self.epsilon, self.schema)
 
     def noise(self) -> list[dict[str, Any]]:
-        laws = [
-            (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
-            for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-            if share
-        ]
         return [
             {
                 "query": {"kind": "tree-level", "depth": list(depth)},
                 "numbers": None,
                 "law": law.to_dict(),
                 "std": law.std,
-                "l1_sensitivity": int(self.epsilon / self.path),
+                "l1_sensitivity": heaviest * int(self.epsilon / self.path),
             }
-            for depth, law in laws
+            for depth, heaviest, law in level_laws(self.tree, self.schedule, self.path)
         ]
+
+
+def level_laws(
+    tree: Tree, schedule: Schedule, path: Fraction
+) -> Iterator[tuple[tuple[int, ...], int, DiscreteLaplaceLaw]]:
+    """The depth of each measured level, how far a row moves its numbers at most, and their largest noise."""
+    for depth, share in zip(tree.depths, schedule.shares, strict=True):
+        if share:
+            heaviest = 1 if any(depth) else max(schedule.weights, default=1)
+            yield depth, heaviest, DiscreteLaplaceLaw(scale=heaviest / (path * share))
 
 
 def scheduled(
@@ -59,14 +64,16 @@ def scheduled(
     share: Budget,
     accounting: Accounting,
     what: str,
+    weights: tuple[int, ...] = (),
 ) -> tuple[Fraction, Schedule]:
     """The epsilon of a tree and its schedule, whose noise can be drawn."""
     epsilon = pure_epsilon(share)
     if epsilon <= 0:
         raise BadInput(f"{what} is left with no budget. Nothing was read or charged.")
-    schedule = Schedule(shares=tuple(shares), deciding=Fraction(1))
+    schedule = Schedule(shares=tuple(shares), deciding=Fraction(1), weights=weights)
     path = path_epsilon(epsilon, schema)
-    for each in schedule.shares:
+    for level, each in enumerate(schedule.shares):
         if each:
-            check_drawable(DiscreteLaplaceLaw(scale=1 / (path * each)), what=what)
+            heaviest = 1 if level else max(weights, default=1)
+            check_drawable(DiscreteLaplaceLaw(scale=heaviest / (path * each)), what=what)
     return epsilon, schedule

@@ -33,6 +33,7 @@ from discreet.core.mechanisms import (
     RoundedGaussian,
 )
 from discreet.core.vault import Request
+from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares
 from discreet.families.tables.answer.models.model_table import CEILING_RISK
@@ -81,7 +82,6 @@ from discreet.families.tables.release.residual_planning import (
 )
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
-from discreet.privacy.exact import at_part_of_risk
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema

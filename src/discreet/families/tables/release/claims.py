@@ -19,6 +19,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.shared.release.protocol import of_type
 from discreet.families.tables.answer.evidence import (
     agreement_of,
@@ -43,7 +44,6 @@ from discreet.families.tables.release.whole_answers import (
     columns_of,
     whole_facts,
 )
-from discreet.privacy.exact import at_part_of_risk
 from discreet.schema import Schema
 
 AUDITED = "the model's measured distance from each table, and the exact law of that noise"

@@ -10,11 +10,12 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.residuals import subsets
-from discreet.privacy.exact import Exactable, at_part_of_risk, exact
+from discreet.privacy.exact import Exactable, exact
 from discreet.privacy.laws import NoiseLaw
 
 TOTAL_RISK = Fraction(1, 10)

@@ -22,8 +22,9 @@ import numpy as np
 from discreet.answering.estimates import Estimates
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
+from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.tables.answer.models.model_table import ModelTable
-from discreet.privacy.exact import Exactable, at_part_of_risk
+from discreet.privacy.exact import Exactable
 
 MARGIN_RISK = Fraction(2, 10)
 """The part of an interval's risk that goes to the column's own table."""
