@@ -125,7 +125,7 @@ def test_a_backup_is_put_back_and_an_old_one_is_refused_until_somebody_answers_f
     command(capsys, "add-analyst", place, "ann", "--epsilon", "1")
     ask(place, "ann", 1)
     code, printed = command(capsys, "backup", place, "-o", tmp_path / "one")
-    assert code == 0 and "1 charges" in printed
+    assert code == 0 and "1 charge," in printed
     assert not list((tmp_path / "one").glob("*.mark"))
     assert command(capsys, "restore", place, tmp_path / "one")[0] == 0  # nothing happened since
     ask(place, "ann", 1)  # from the record: the backup holds answers too
