@@ -348,7 +348,6 @@ ACCOUNTING = (
         old="            paid = self.shares[0] * Fraction(weight, max(self.weights))\n",
         new="            paid = Fraction(0)\n",
         tests=(f"{REFINE}::test_every_path_below_a_weighted_root_costs_exactly_its_epsilon",),
-        quick=True,
     ),
     Mutant(
         name="the-noise-of-a-weighted-root-forgets-its-weights",

@@ -60,7 +60,10 @@ class BridgeRoot:
     def moved(self, numbers: Floats, root: Floats, law: NoiseLaw) -> Floats:
         """The numbers of the first level, or their noise, moved towards the root's: by least squares under these laws."""
         weights = np.array(self.weights[: numbers.shape[-1]], dtype=np.float64)
-        part = weights * law.variance / (law.variance * (weights @ weights) + self.law.variance)
+        both = law.variance * (weights @ weights) + self.law.variance
+        if both == 0:
+            return numbers  # a budget that leaves no noise: there is nothing to move
+        part = weights * law.variance / both
         return np.asarray(numbers + (root - numbers @ weights)[..., np.newaxis] * part)
 
 
