@@ -74,10 +74,12 @@ class Schedule:
             if not fits or min(self.weights) < 0 or not 0 < max(self.weights) <= HEAVIEST:
                 raise BadInput(f"A weighted root has a weight of 0 to {HEAVIEST} for each place.")
 
-    def paths(self, tree: Tree, level: int, nodes: Nodes) -> Iterator[tuple[Fraction, Bools]]:
+    def paths(
+        self, tree: Tree, level: int, nodes: Nodes
+    ) -> Iterator[tuple[Fraction, Bools | slice]]:
         """Nodes of paths of one weight, and the epsilon of their numbers, as a part of the level's."""
         if not self.weights or level == 0:
-            yield Fraction(1, max(self.weights, default=1)), np.ones(len(nodes), dtype=np.bool_)
+            yield Fraction(1, max(self.weights, default=1)), slice(None)
             return
         places = nodes[:, 0] >> np.uint64(tree.depths[level][0] - tree.depths[1][0])
         heavy = np.array(self.weights)[places.astype(np.int64)]

@@ -29,11 +29,13 @@ TOP_BITS = 25
 """Bits of a key by which rows are counted at once: 2^25 numbers of four bytes."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
-_BLOCK_ROWS = 1 << 18
+BLOCK_ROWS = 1 << 17
 """Rows that are worked on at a time: what is in work stays in a processor's cache."""
+PIECE_ROWS = 1 << 18
+"""Keys in one piece of memory. For pieces of 4 MB or more NumPy would ask the system for large pages; where a virtual
+machine must first get these back from its host, they take longer than the whole scan."""
 CHEAP_COUNTS = 1 << 20
 """Numbers that one pass may count beyond those that are needed: they stay in the cache, and may save another pass."""
-_THREADS = 2
 
 Keys = NDArray[np.uint64]
 Places = NDArray[np.uint32]
@@ -99,8 +101,7 @@ class HeldKeys:
     """The keys of all rows that lie in value cells of every column.
 
     `scan` hands the codes of each column, shifted by `interleaving.shifts`, to its argument, batch by batch; of about
-    so many `rows`. Of a single column it may hand over what `codes` turns into codes: its batches are then held as they
-    are, for a second copy would take longer to write than the codes take to be made again.
+    so many `rows`. Of a single column it may hand over what `codes` turns into codes.
     """
 
     def __init__(
@@ -122,20 +123,27 @@ class HeldKeys:
         self._top = np.zeros(1 << self._top_bits, dtype=np.uint32)
         root = np.zeros(1, dtype=np.uint64)
         self._counted = _Subtrees(root, start=0, depth=self._top_bits, counts=self._top)
-        self._held: list[NDArray[Any]] = []
-        self._to_keys = self._codes
-        room = np.empty(_BLOCK_ROWS, dtype=np.uint64)
-        self._scan(lambda columns: self._add(columns, room))
+        self._pieces: list[Keys] = []
+        self._filled: list[int] = []  # each from its start
+        self._room = np.empty(BLOCK_ROWS, dtype=np.uint64)
+        self._scan(self._add)
 
-    def _add(self, columns: Sequence[NDArray[Any]], room: Keys) -> None:
+    def _add(self, columns: Sequence[NDArray[Any]]) -> None:
         below = np.uint64(self._bits - self._top_bits)
-        for start in range(0, len(columns[0]), _BLOCK_ROWS):
-            block = [column[start : start + _BLOCK_ROWS] for column in columns]
-            one = self._codes
-            keys = one(block[0], room) if one else self._interleaving.keys(block, self._bits)
-            if below:
-                self._held.append(block[0] if one else keys)
-            top = np.right_shift(keys, below, out=room[: len(keys)])
+        for start in range(0, len(columns[0]), BLOCK_ROWS):
+            block = [column[start : start + BLOCK_ROWS] for column in columns]
+            if not self._pieces or PIECE_ROWS - self._filled[-1] < len(block[0]):
+                self._pieces.append(np.empty(PIECE_ROWS, dtype=np.uint64))
+                self._filled.append(0)
+            space = self._pieces[-1][self._filled[-1] :]
+            if self._codes is not None:
+                keys = self._codes(block[0], space)
+            else:
+                keys = space[: len(block[0])]
+                keys[:] = self._interleaving.keys(block, self._bits)
+            if below:  # else the counts say all there is to know, and the next block takes this one's space
+                self._filled[-1] += len(keys)
+            top = np.right_shift(keys, below, out=self._room[: len(keys)])
             np.add.at(self._top, top.view(np.int64), np.uint32(1))
 
     def node_counts(self, depth: int, shifts: Sequence[int], nodes: Keys) -> Counts:
@@ -188,34 +196,36 @@ class HeldKeys:
         depth = before.depth + bits
         upper, lower = np.uint64(self._bits - before.depth), np.uint64(self._bits - depth)
         rest = (np.uint64(1) << upper) - np.uint64(1)
-        most, to_keys = max(map(len, self._held), default=0), self._to_keys
+        waiting = iter(range(len(self._pieces)))
 
-        def counted(first: int) -> Places:
+        def counted() -> Places:
+            """Of the pieces that no other thread takes."""
             counts = np.zeros(len(above) << bits, dtype=np.uint32)
-            # To write to fresh memory would take longer than the work.
-            codes, room = np.empty((2, most), dtype=np.uint64)
-            inside, places = np.empty(most, dtype=np.bool_), np.empty(most, dtype=np.uint32)
-            for number in range(first, len(self._held), _THREADS):
-                keys = self._held[number]
-                if to_keys is not None:
-                    keys = to_keys(keys, codes)
-                nodes = np.right_shift(keys, upper, out=room[: len(keys)]).view(np.int64)
-                is_inside.take(nodes, mode="clip", out=inside[: len(keys)])
-                keys = keys.take(np.flatnonzero(inside[: len(keys)]), mode="clip")
-                many = len(keys)
-                nodes = np.right_shift(keys, upper, out=room[:many]).view(np.int64)
-                place.take(nodes, mode="clip", out=places[:many])
-                keys &= rest
-                keys |= np.left_shift(places[:many], upper, out=room[:many], dtype=np.uint64)
-                nodes = np.right_shift(keys, lower, out=room[:many]).view(np.int64)
-                np.add.at(counts, nodes, np.uint32(1))
-                self._held[number] = keys
+            room = np.empty(BLOCK_ROWS, dtype=np.uint64)
+            inside, places = np.empty(BLOCK_ROWS, np.bool_), np.empty(BLOCK_ROWS, np.uint32)
+            for number in waiting:
+                piece, kept = self._pieces[number][: self._filled[number]], 0
+                for start in range(0, len(piece), BLOCK_ROWS):
+                    keys = piece[start : start + BLOCK_ROWS]
+                    nodes = np.right_shift(keys, upper, out=room[: len(keys)]).view(np.int64)
+                    is_inside.take(nodes, mode="clip", out=inside[: len(keys)])
+                    keys = keys.take(np.flatnonzero(inside[: len(keys)]), mode="clip")
+                    many = len(keys)
+                    nodes = np.right_shift(keys, upper, out=room[:many]).view(np.int64)
+                    place.take(nodes, mode="clip", out=places[:many])
+                    keys &= rest
+                    keys |= np.left_shift(places[:many], upper, out=room[:many], dtype=np.uint64)
+                    nodes = np.right_shift(keys, lower, out=room[:many]).view(np.int64)
+                    np.add.at(counts, nodes, np.uint32(1))
+                    piece[kept : kept + many] = keys
+                    kept += many
+                self._filled[number] = kept
             return counts
 
-        with ThreadPoolExecutor(_THREADS) as threads:
-            counts, other = threads.map(counted, range(_THREADS))
-        counts += other
-        self._to_keys = None
+        with ThreadPoolExecutor(1) as beside:
+            other = beside.submit(counted)
+            counts = counted()
+            counts += other.result()
         self._counted = _Subtrees(above, start=before.depth, depth=depth, counts=counts)
 
 

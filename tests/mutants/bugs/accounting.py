@@ -353,8 +353,8 @@ ACCOUNTING = (
         name="the-noise-of-a-weighted-root-forgets-its-weights",
         trap=2,
         file="src/discreet/core/refining.py",
-        old="            yield Fraction(1, max(self.weights, default=1)), np.ones(len(nodes), dtype=np.bool_)\n",
-        new="            yield Fraction(1), np.ones(len(nodes), dtype=np.bool_)\n",
+        old="            yield Fraction(1, max(self.weights, default=1)), slice(None)\n",
+        new="            yield Fraction(1), slice(None)\n",
         tests=(f"{REFINE}::test_every_path_below_a_weighted_root_costs_exactly_its_epsilon",),
     ),
     Mutant(

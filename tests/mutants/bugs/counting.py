@@ -57,4 +57,12 @@ COUNTING = (
         new="np.arange(len(keys))",
         tests=(DESCENT,),
     ),
+    Mutant(
+        name="rows-that-were-let-go-stay-in-their-piece",
+        trap=27,
+        file="src/discreet/engines/held_keys.py",
+        old="                self._filled[number] = kept\n",
+        new="",
+        tests=(DESCENT,),
+    ),
 )

@@ -69,6 +69,6 @@ class HoldingCounter(NodeCounter):
         line, query = unit_line(columns[0]), self._rows.integer_units(columns[0])
         if len(columns) > 1 or line is None or query is None:
             query = self._rows.keyed(columns, interleaving.shifts, interleaving.kept_bits)
-            return HeldKeys(interleaving, partial(self._session.stream, render(query)), rows)
+            line = None
         scan = partial(self._session.stream, render(query))
-        return HeldKeys(interleaving, scan, rows, line.codes)
+        return HeldKeys(interleaving, scan, rows, None if line is None else line.codes)
