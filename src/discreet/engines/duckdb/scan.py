@@ -240,7 +240,7 @@ def _unsafe(type_: str, types: tuple[str, ...]) -> tuple[str, bool]:
         return "timestamps in milliseconds", True
     is_read = DIALECT.field_type(type_).family != "unreadable"
     stored = f"{type_} {kind} {length}" if "FIXED" in kind else f"{type_} {kind}"
-    return f"{type_} as {kind}" if is_read and not _STORED.fullmatch(stored) else "", False
+    return f"{type_} in {kind}" if is_read and not _STORED.fullmatch(stored) else "", False
 
 
 def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
-from discreet.engines.spark.footers import refuse_other_types, rounded_moments
+from discreet.engines.spark.footers import cut_numbers, refuse_other_types, rounded_moments
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.views import joined
@@ -62,7 +62,7 @@ class Frame:
     def fields(self, session: Session, read: Sequence[SourceColumn]) -> list[tuple[str, str]]:
         """The names in queries and the types of some columns, once no moment of theirs can stop Spark."""
         refuse_other_types(session, self.frame, read)
-        rounded = rounded_moments(session, self.frame, read)
+        rounded = rounded_moments(session, self.frame, read) | cut_numbers(self.frame, read)
         return [
             (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
             for one in read

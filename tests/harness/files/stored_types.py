@@ -3,7 +3,7 @@
 Every physical type is tried under every annotation, also where no writer would set it. Each such file is refused
 before a row is read, or else read whatever it holds.
 
-    python -m tests.harness.stored_types --seed 1
+    python -m tests.harness.files.stored_types --seed 1
 """
 
 from __future__ import annotations
