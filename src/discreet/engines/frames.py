@@ -11,6 +11,7 @@ raises when it panics is no `Exception`, so that is caught too.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -167,8 +168,9 @@ def _cut_off(fragment: Any, types: dict[str, str], who: str | None) -> Iterator[
         name, kind = stored.path, stored.physical_type
         type_ = types.get(name, "")
         drops = kind == "INT96" or type_ in ("int8", "int16", "uint8", "uint16")
-        is_long = "BYTE_ARRAY" in kind and not 0 < stored.length <= 16
-        if ("decimal" in type_ and is_long) or (drops and name == who):
+        fits = "decimal" in type_ and 0 < stored.length <= 16
+        stops = "BYTE_ARRAY" in kind and re.match("decimal|timestamp", type_) and not fits
+        if stops or (drops and name == who):
             yield name
 
 

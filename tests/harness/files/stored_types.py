@@ -104,6 +104,17 @@ def values(stored: Stored, generator: Random) -> list[bytes]:
     if stored.physical in ("FLOAT", "DOUBLE"):
         reals = (0.0, 1.0, float("inf"), 3e38, 1e-40, generator.random())
         return [struct.pack("<f" if stored.physical == "FLOAT" else "<d", one) for one in reals]
+    if stored.name in (
+        "UTF8",
+        "ENUM",
+        "string",
+        "enum",
+    ):  # of bytes that are no text, see docs/trust.md
+        letters = generator.sample("abcdefghijklmnopqrstuvwxyz", 8)
+        return [
+            one.encode() * (stored.length or {"INT32": 4, "INT64": 8}.get(stored.physical, 12))
+            for one in letters
+        ]
     width = {"INT32": 4, "INT64": 8, "INT96": 12}.get(stored.physical, stored.length or 0)
     order = "big" if stored.length else "little"
     most = 1 << (8 * width - 1)

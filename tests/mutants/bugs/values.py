@@ -254,20 +254,15 @@ VALUES = (
         tests=(f"{SAME}::test_numbers_whose_upper_bits_a_reader_drops_name_nobody",),
     ),
     Mutant(
-        name="numbers-that-arrow-cuts-off-are-one-person",
-        trap=3,
-        file="src/discreet/engines/duckdb/scan.py",
-        old="if not mixed_up and (",
-        new="if (",
-        tests=(f"{SAME}::test_short_numbers_name_nobody_in_files_that_arrow_reads",),
-    ),
-    Mutant(
         name="numbers-of-a-dataset-that-lose-their-upper-bits-are-one-person",
         trap=3,
         file="src/discreet/engines/frames.py",
-        old=" or (drops and name == who):",
-        new=":",
-        tests=(f"{SAME}::test_numbers_whose_upper_bits_a_reader_drops_name_nobody",),
+        old="        if stops or (drops and name == who):",
+        new="        if stops:",
+        tests=(
+            f"{SAME}::test_numbers_whose_upper_bits_a_reader_drops_name_nobody",
+            f"{SAME}::test_short_numbers_name_nobody_in_files_that_arrow_reads",
+        ),
     ),
     Mutant(
         name="a-decimal-that-is-too-long-stops-a-run",
@@ -281,8 +276,8 @@ VALUES = (
         name="a-decimal-that-is-too-long-stops-a-dataset",
         trap=33,
         file="src/discreet/engines/frames.py",
-        old='("decimal" in type_ and is_long)',
-        new="False",
+        old="        if stops or (drops and",
+        new="        if (drops and",
         tests=(f"{STORED}[an Arrow dataset]",),
     ),
     Mutant(

@@ -19,7 +19,6 @@ from discreet.engines.duckdb.session import Session
 from discreet.engines.frames import frame_columns, open_frame
 from discreet.engines.sources import Source, SourceColumn, csv_names, locate
 from discreet.engines.sql import syntax as s
-from discreet.engines.sql.fields import MIXED_UP
 from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource, EngineFailed
 from discreet.schema.columns.column import folded
@@ -56,10 +55,7 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         header = _parquet_header(session, source.files)
         found = locate(schema, header.columns, names_are_public=True)
         _refuse_differing_types(source.files, header, found)
-        mixed_up = schema.unit.identifier and MIXED_UP.fullmatch(
-            header.described[found[-1].place][1]
-        )
-        if not mixed_up and (read_by_arrow := _as_dataset(source.files, header, found)) is not None:
+        if (read_by_arrow := _as_dataset(source.files, header, found)) is not None:
             return _open_frame(session, read_by_arrow, schema)
         fields = header.fields(found)
         session.lock(source.files)
@@ -236,7 +232,7 @@ def _unsafe(type_: str, types: tuple[str, ...]) -> tuple[str, bool]:
     if type_.startswith("DECIMAL") and "BYTE_ARRAY" in kind:
         size = int(length) if length.isdecimal() else 1 << 31
         return "decimals in more bytes than they need" if size > _held(type_) else "", size <= 16
-    if any("TIMESTAMP_MILLIS" in one or "MilliSeconds" in one for one in others):
+    if kind == "INT64" and re.search("TIMESTAMP_MILLIS|MilliSeconds", repr(others)):
         return "timestamps in milliseconds", True
     is_read = DIALECT.field_type(type_).family != "unreadable"
     stored = f"{type_} {kind} {length}" if "FIXED" in kind else f"{type_} {kind}"
