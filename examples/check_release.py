@@ -32,6 +32,8 @@ WIDE, ROUGHLY = 2000, 1e-3
 IN_ONE_CELL = {"marginal", "binned-table", "complete-table", "block-counts", "grid-counts"}
 IN_ONE_CELL |= {"cut-counts", "group-buckets", "group-counts"}
 """Counts of cells, of which a row lies in at most one."""
+HEAVIEST = 1 << 10
+"""The largest weight of a row in the root of a tree."""
 ONE_COUNT = {"range-count", "present-count", "cell-count"}
 COUNTS_APART = {"inequality-counts"}
 """Counts of which each may hold the same row."""
@@ -49,7 +51,9 @@ class Release:
             if len(set(archive.namelist())) < len(archive.namelist()):
                 raise ValueError("a member stands in it twice.")
             self._members = {name: archive.read(name) for name in archive.namelist()}
-        self.manifest = json.loads(self._members["manifest.json"], object_pairs_hook=distinct)
+        self.manifest = json.loads(
+            self._members["manifest.json"], object_pairs_hook=distinct, parse_constant=no_number
+        )
         schema = tomllib.loads(self.manifest["schema"])
         adjacency = schema.get("adjacency", "add-remove")
         if adjacency not in ("add-remove", "change-one"):
@@ -82,6 +86,18 @@ def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a name stands in it twice.")
     return dict(pairs)
+
+
+def no_number(text: str) -> None:
+    """Refuses NaN, which is neither above nor below any limit, and infinities."""
+    raise ValueError(f"{text} stands in it for a number.")
+
+
+def whole(number: Any, least: int) -> int:
+    """A whole number of the file. A fraction, or a truth, would be compared as if it were one."""
+    if type(number) is not int or number < least:
+        raise ValueError(f"a number in it is not a whole one of at least {least}.")
+    return number
 
 
 def exact(text: str) -> Fraction:
@@ -184,6 +200,8 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
         return many * rows, many * rows**2
     weights = query.get("matrix")  # none: counts of conditions, of which a row may fulfil several
     if kind in MATRICES and weights is not None:
+        if any(type(each) is not int for row in weights for each in row):
+            raise ValueError("a weight in a strategy is not a whole number.")
         cells = list(zip(*weights, strict=True))
         none = (0,) * len(weights)  # where the schema leaves a row out
         moves = list(combinations([none, *cells], 2) if moved else ((none, each) for each in cells))
@@ -194,7 +212,7 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
         second = max((sum(each * each for each in step) for step in steps), default=0)
         return first * rows, second * rows**2
     if kind == "clamped-sum":
-        column, grid = release.columns[query["column"]], query["grid"]
+        column, grid = release.columns[query["column"]], whole(query["grid"], 1)
         bounds = column.get("bounds") or column["range"]
         ends = [(Fraction(str(end)) - exact(query["center"])) * grid for end in bounds]
         low, high = min(0, math.floor(ends[0])), max(0, math.ceil(ends[1]))
@@ -215,13 +233,15 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
     that was shown first is the kept one with more noise. So it is never finer, and the same where its noise is.
     """
     depths = measured["tree"]["depths"]
-    left = whole = exact(measured["path_epsilon"])
-    if weights := measured.get("weights"):
+    left = path = exact(measured["path_epsilon"])
+    if (weights := measured.get("weights")) is not None:
         # The root counts each row by a weight, and a path of a lesser weight pays less for it. What that leaves is
         # spent below, in the same proportions: so the epsilons of the file are those of the heaviest path.
         root = measured["levels"][0]
         fits = root["level"] == 0 and [len(weights)] == [2**depth for depth in depths[1]]
-        if not fits or min(weights) < 0 or not 0 < exact(root["refined_epsilon"]) < whole:
+        heaviest = max(whole(weight, 0) for weight in weights)
+        is_root = not any(release.array(root["stopped"])[1]) and 0 < heaviest <= HEAVIEST
+        if not fits or not is_root or not 0 < exact(root["refined_epsilon"]) < left:
             raise ValueError("a tree has weights that do not fit its root.")
     above: tuple[list[int], set[tuple[int, ...]]] | None = None
     for level in measured["levels"]:
@@ -244,7 +264,7 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
         nodes = list(zip(*(flat[axis::width] for axis in range(width)), strict=True))
         if len(set(nodes)) != many:
             raise ValueError("a tree counts a node twice.")
-        depth = depths[level["level"]]
+        depth = depths[whole(level["level"], 0)]
         if any(place >> deep for node in nodes for place, deep in zip(node, depth, strict=True)):
             raise ValueError("a tree counts a node that its level does not have.")
         if above is not None:
@@ -256,7 +276,7 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
                 raise ValueError("a tree goes on below a node where it was stopped.")
         above = depth, {node for node, ends in zip(nodes, is_stopped, strict=True) if not ends}
         left -= refined
-    epsilon = whole * release.max_rows * (2 if release.is_change_one else 1)
+    epsilon = path * release.max_rows * (2 if release.is_change_one else 1)
     return within(epsilon, 2 * epsilon)
 
 
@@ -310,7 +330,7 @@ def _loss(release: Release, measured: dict[str, Any], recorded: Counter[str]) ->
         case "naming":  # of keys that enough people hold
             recorded["naming"] += 1
             return Loss(exact(measured["paid"]["epsilon"]), exact(measured["paid"]["delta"]))
-    stated = measured["l1"], measured["l2_squared"]
+    stated = whole(measured["l1"], 0), whole(measured["l2_squared"], 0)
     found = sensitivities(release, measured)
     if found is None:
         recorded[measured["query"]["kind"]] += 1

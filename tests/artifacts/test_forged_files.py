@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import discreet as dc
 from discreet.answering import new_signing_key, sign_release, verify_costs
 from discreet.artifacts.files import read_members, read_release, write_members, write_release
 from discreet.errors import BadInput, BadRelease
@@ -21,6 +27,7 @@ from discreet.queries.measurable import ClampedSum
 from discreet.releases import release_to_file
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.artifacts.test_second_opinion import second
 from tests.releases_by_hand import people, release_of_tables
 
 SHAPES = [(0, 10**30), (0, 2**62), (2**62, 0, 2**62), (0,) * 70, (True,)]
@@ -125,3 +132,55 @@ def test_an_exponent_is_not_written_out(path: Path) -> None:
         parse_class("halfspaces(a, b, gamma=1e-500)")
     with pytest.raises(BadInput, match="center"):
         ClampedSum.from_dict({"column": "x", "grid": 1, "center": "1e500"})
+
+
+@lru_cache
+def weighted() -> Mapping[str, bytes]:
+    """A release of ranges whose root is a weighted count."""
+    schema = Schema.loads('dataset = "t"\n[columns.age]\nkind = "integer"\nrange = [0, 65535]')
+    table = pd.DataFrame({"age": np.random.default_rng(3).integers(0, 65_536, 500)})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.release"
+        ledger = Path(folder) / "l.db"
+        release_to_file(
+            table,
+            schema,
+            path,
+            budget=Budget(epsilon=1),
+            workload=["intervals(age)"],
+            ledger=ledger,
+        )
+        return read_members(path)
+
+
+FORGED_WEIGHTS: dict[str, Any] = {
+    "none": lambda was: [],
+    "all 0": lambda was: [0] * len(was),
+    "one below 0": lambda was: [-1, *was[1:]],
+    "one too large": lambda was: [1025, *was[1:]],
+    "one that no array holds": lambda was: [10**30, *was[1:]],
+    "one that is no number": lambda was: [float("nan"), *was[1:]],
+    "one that is infinite": lambda was: [float("inf"), *was[1:]],
+    "a fraction": lambda was: [0.5, *was[1:]],
+    "a truth": lambda was: [True, *was[1:]],
+    "a text": lambda was: ["1", *was[1:]],
+    "one too few": lambda was: was[1:],
+    "no list": lambda was: {str(place): each for place, each in enumerate(was)},
+}
+
+
+@pytest.mark.parametrize("name", FORGED_WEIGHTS)
+def test_no_weights_are_believed_that_no_release_has(name: str, tmp_path: Path) -> None:
+    """Neither by the library nor by the second opinion; and no weight stops the library but with a sentence."""
+    members, path = weighted(), tmp_path / "a.release"
+    write_members(members, path)
+    assert second.main([str(path)]) == 0 and verify_costs(path).ok
+    manifest = json.loads(members["manifest.json"])
+    tree = manifest["parts"][0]["measurements"][0]
+    tree["weights"] = FORGED_WEIGHTS[name](tree["weights"])
+    write_members({**members, "manifest.json": json.dumps(manifest).encode()}, path)
+    assert second.main([str(path)]) != 0
+    with suppress(BadRelease):
+        dc.open_release(path).ask("SELECT count(*) FROM t WHERE age < 3000")
+    with suppress(BadRelease):
+        assert not verify_costs(path).ok

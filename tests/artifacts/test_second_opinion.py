@@ -58,6 +58,7 @@ bits = 6
 kind = "category"
 values = ["F", "M"]
 """
+NAN = float("nan")
 WORKLOAD = ["marginals(2)", "means(pay)", "intervals(age)"]
 
 
@@ -287,6 +288,32 @@ def test_it_refuses_what_can_be_read_in_two_ways(tmp_path: Path) -> None:
     for place, each in enumerate(altered):
         write_members(each, tmp_path / "a.release")
         assert second.main([str(tmp_path / "a.release")]) == 2, place
+
+
+def test_it_believes_no_sensitivity_that_is_not_a_number(tmp_path: Path) -> None:
+    """NaN is above no limit, so noise of next to nothing passed; a grid below 0 made the sum of a column move by 1."""
+    tried = set()
+    for title, members in of_every_kind().items():
+        text = members["manifest.json"]
+        accounting, (_, *rows) = json.loads(text)["accounting"], text.split(b"max_rows = ")
+        most = int(rows[0].split(b"\\n")[0]) if rows else 1
+        for place, each in enumerate(_noisy(json.loads(text))):
+            kind = each["query"]["kind"]
+            forged: list[dict[str, Any]] = [{"l1": one, "l2_squared": one} for one in (NAN, 0.5)]
+            if kind == "clamped-sum":
+                turned = {**each["query"], "grid": -each["query"]["grid"]}
+                forged.append({"l1": most, "l2_squared": most**2, "query": turned})
+            for other in forged if (accounting, kind) not in tried else ():
+                manifest = json.loads(text)
+                altered = list(_noisy(manifest))[place]
+                altered |= other
+                key = "scale" if "scale" in altered["law"] else "sigma_squared"
+                altered["law"][key] = str(10**30)  # so that nothing else is wrong with it
+                write_members(_with(members, manifest), tmp_path / "a.release")
+                assert second.main([str(tmp_path / "a.release")]) != 0, (title, other)
+            tried.add((accounting, kind))
+    assert {"basic", "concentrated", "gaussian"} <= {accounting for accounting, _ in tried}
+    assert "clamped-sum" in {kind for _, kind in tried}
 
 
 def test_it_sees_nodes_that_a_tree_does_not_have(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import click
 import pytest
@@ -26,7 +27,9 @@ from tests.harness.file_neighbours import (
     seen,
 )
 from tests.harness.files.csv_reference import reference_rows
+from tests.harness.files.raw_parquet import converted, decimal, logical
 from tests.harness.files.records import COLUMNS, CsvFile
+from tests.harness.files.stored_types import SOURCES, search, types
 
 SCHEMA = Schema.loads('dataset = "fuzz"\n' + COLUMNS)
 RECORDS = tuple(f'n,{n % 100},"Ulm",{n % 7},no'.encode() for n in range(60))
@@ -160,3 +163,17 @@ def test_the_second_reader_reads_the_examples_of_the_rules() -> None:
         ["\ufffd"],
         ["\ufffd"],
     ]
+
+
+FIXED = "FIXED_LEN_BYTE_ARRAY"
+
+
+@pytest.mark.parametrize("way", SOURCES)
+def test_no_value_that_does_not_fit_its_type_stops_a_run_or_makes_two_people_one(way: str) -> None:
+    """Some of the pairs of what Parquet stores and how it says to read it, and the ones that were read wrongly."""
+    known = [converted("INT_8", "INT32"), decimal(4, 0, "INT32"), decimal(9, 0, "INT64")]
+    known += [decimal(9, 0, "BYTE_ARRAY"), decimal(18, 0, FIXED, 16), decimal(20, 0, FIXED, 17)]
+    known += [logical("timestamp in ms", "INT96"), logical("timestamp in ms", FIXED, 12)]
+    generator = Random()
+    tried = [*known, *generator.sample(list(types()), 15)]
+    assert list(search(tried, generator, SOURCES[way])) == []

@@ -21,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 from discreet.engines import open_engine
 from discreet.errors import BadSource
@@ -29,6 +30,8 @@ from discreet.privacy.adjacency import PrivacyUnit
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.dialects.curator_sql import CuratorDialect
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
+from tests.harness.files.raw_parquet import Stored, converted, decimal, write_raw
+from tests.harness.files.stored_types import people as stored_people
 from tests.postgres_server import postgres_source, server
 from tests.spark_session import session
 
@@ -110,6 +113,18 @@ def nanoseconds_in_spark(folder: Path) -> object:
     return session().read.parquet(str(nanoseconds(folder))).toDF("WHO", "cell")
 
 
+SHORT = {
+    name: converted(name, "INT32") for name in ("INT_8", "UINT_8", "INT_16", "UINT_16")
+} | {"4 digits": decimal(4, 0, "INT32"), "9 digits": decimal(9, 0, "INT64")}  # fmt: skip
+"""Numbers that Parquet stores in more bytes than their types say, so that two of them may have the same lower ones."""
+
+
+def short(stored: Stored, folder: Path) -> Path:
+    size = 8 if stored.physical == "INT64" else 4
+    people = [one.to_bytes(size, "little") for one in (1, 257, 65_537, 2 ** (8 * size - 2) + 1)]
+    return stored_people(folder / "people.parquet", stored, list(enumerate(people)))
+
+
 def in_postgres(type_: str, *people: str) -> object:
     server().execute(
         "CREATE EXTENSION IF NOT EXISTS citext",
@@ -123,6 +138,7 @@ MIXED_UP: dict[str, Callable[[Path], object]] = {
     "moments in 96 bits": nanoseconds,
     "moments in 96 bits, in Spark": lambda folder: f"spark:{nanoseconds(folder)}",
     "moments in 96 bits, renamed in Spark": nanoseconds_in_spark,
+    "short numbers, in Spark": lambda folder: f"spark:{short(SHORT['INT_16'], folder)}",
     "NOCASE of DuckDB": nocase,
     "citext of PostgreSQL": lambda _: in_postgres("citext", "Ann", "ann"),
     "a collation of PostgreSQL": lambda _: in_postgres("text COLLATE any_case", "Ann", "ann"),
@@ -139,6 +155,31 @@ def test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_s
 ) -> None:
     with pytest.raises(BadSource, match="'who' has a type or a collation that cannot tell people"):
         counted(MIXED_UP[kind](tmp_path))
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_numbers_whose_upper_bits_a_reader_drops_name_nobody(name: str, tmp_path: Path) -> None:
+    """Parquet has no shorter numbers than 32 bits. What they hold beyond their type is dropped: 257 is 1 in INT_8."""
+    path = short(SHORT[name], tmp_path)
+    with pytest.raises(BadSource, match="'who' has a type or a collation that cannot tell people"):
+        counted(path)
+    if not name.endswith("digits"):  # of decimals, Arrow reads all digits
+        with pytest.raises(BadSource, match="in more bytes than its type holds"):
+            counted(dataset.dataset(path))
+
+
+def test_short_numbers_name_nobody_in_files_that_arrow_reads(tmp_path: Path) -> None:
+    """A column in milliseconds is read through Arrow, which drops upper bits too, and wraps far moments of 96 bits."""
+    day = Schema.loads(
+        'dataset = "t"\n[unit]\nidentifier = "who"\n[columns.cell]\nkind = "date"\nrange = [2020-01-01, 2020-12-31]'
+    )
+    for stored, width in ((SHORT["INT_8"], 4), (Stored("moments", "INT96"), 12)):
+        people = [one.to_bytes(width, "little") for one in (1, 257)]
+        days = [bytes(8)] * 2
+        columns = [("who", stored, people), ("cell", converted("TIMESTAMP_MILLIS", "INT64"), days)]
+        path = write_raw(tmp_path / "people.parquet", columns)
+        with pytest.raises(BadSource, match="No row was read"):
+            open_engine(path, day)
 
 
 def test_tables_are_not_joined_by_what_mixes_people_up(tmp_path: Path) -> None:

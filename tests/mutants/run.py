@@ -27,6 +27,7 @@ COPIED = (
     "src",
     "tests",
     "docs",
+    "examples",
     "pyproject.toml",
     "README.md",
     "CHANGELOG.md",

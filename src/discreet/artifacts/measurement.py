@@ -25,6 +25,8 @@ from discreet.queries.tree import Nodes, Tree
 
 Keeper = Callable[[npt.NDArray[Any]], int]
 """Keeps an array beside the manifest; gives the number by which the manifest names it."""
+HEAVIEST = 1 << 10
+"""The largest weight of a place in a weighted root: whole numbers, so that sensitivities are exact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

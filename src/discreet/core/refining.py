@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.artifacts.measurement import HEAVIEST, TreeLevel, TreeMeasurement
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.cost import Cost
@@ -37,8 +37,6 @@ from discreet.queries.tree import Nodes, Tree
 from discreet.schema import Schema
 
 Bools = npt.NDArray[np.bool_]
-HEAVIEST = 1 << 10
-"""The largest weight of a place in a weighted root: whole numbers, so that sensitivities are exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ raises when it panics is no `Exception`, so that is caught too.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -114,7 +115,7 @@ def _opened(
             )
         opened.append(known)
     if _is_dataset(frame):
-        _check_dataset(frame, found)
+        _check_dataset(frame, found, None in declared)
     return opened
 
 
@@ -134,7 +135,7 @@ def _is_dataset(frame: Any) -> bool:
     return hasattr(frame, "get_fragments")
 
 
-def _check_dataset(dataset: Any, found: Sequence[SourceColumn]) -> None:
+def _check_dataset(dataset: Any, found: Sequence[SourceColumn], has_identifier: bool) -> None:
     """Refuses what would be converted while it is read, for a value can stop a conversion."""
     from pyarrow.dataset import get_partition_keys
 
@@ -149,13 +150,28 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn]) -> None:
             )
         own = fragment.physical_schema
         folders = get_partition_keys(fragment.partition_expression)
+        who = found[-1].name if has_identifier else None
+        refused = {*folders, *_cut_off(fragment, {one.name: one.type_name for one in found}, who)}
         for column in found:
             place, type_ = own.get_field_index(column.name), dataset.schema.types[column.place]
-            if place >= 0 and (own.field(place).type != type_ or column.name in folders):
+            if place >= 0 and (own.field(place).type != type_ or column.name in refused):
                 raise BadSource(
-                    f"Column {column.name!r} has different types in the files of the Arrow dataset, or a folder's "
-                    "name takes its place. No row was read. Write them again with one type, and without such a folder."
+                    f"Column {column.name!r} has different types in the files of the Arrow dataset, a folder's name takes "
+                    "its place, or a file may store it in more bytes than its type holds. No row was read. Write them again "
+                    "with one type, a decimal in up to 16 bytes, an identifier as int32, int64 or text, and without such a folder."
                 )
+
+
+def _cut_off(fragment: Any, types: dict[str, str], who: str | None) -> Iterator[str]:
+    """Columns that Parquet may store in more bytes than Arrow holds: it stops there, or drops bits of identifiers."""
+    for stored in fragment.metadata.schema if hasattr(fragment, "row_groups") else ():
+        name, kind = stored.path, stored.physical_type
+        type_ = types.get(name, "")
+        drops = kind == "INT96" or type_ in ("int8", "int16", "uint8", "uint16")
+        fits = "decimal" in type_ and 0 < stored.length <= 16
+        stops = "BYTE_ARRAY" in kind and re.match("decimal|timestamp", type_) and not fits
+        if stops or (drops and name == who):
+            yield name
 
 
 class FrameRows:

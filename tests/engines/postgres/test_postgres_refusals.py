@@ -131,6 +131,22 @@ def test_a_view_of_a_column_that_is_computed_when_it_is_read_is_refused(
         postgres.execute("DROP TABLE computed CASCADE")
 
 
+@pytest.mark.parametrize("what", ["ctid", "xmin", "tableoid"])
+def test_a_view_of_where_a_row_is_stored_is_refused(postgres: Server, what: str) -> None:
+    """PostgreSQL has such columns in every table. One long row moves others to the next page, and so out of a view of the first."""
+    postgres.execute("CREATE TABLE placed (age int, sex text, note text)")
+    first = "ctid < '(1,0)'" if what == "ctid" else f"{what}::text < '9'"
+    wheres = (f"age, sex FROM placed WHERE {first}", f"age, {what}::text AS sex FROM placed")
+    try:
+        for query in wheres:
+            one = named(postgres, "refused", f"CREATE VIEW refused AS SELECT {query}")
+            with pytest.raises(BadSource, match="plain comparisons"):
+                open_engine(one, SCHEMA)
+            postgres.execute("DROP VIEW refused")
+    finally:
+        postgres.execute("DROP TABLE placed CASCADE")
+
+
 def test_row_security_foreign_files_and_columns_without_leave_are_refused(
     postgres: Server, tmp_path: Path
 ) -> None:

@@ -204,6 +204,52 @@ FILES_AND_SIGNATURES = (
         ),
     ),
     Mutant(
+        name="a-second-opinion-takes-nan-for-a-small-number",
+        trap=41,
+        file="examples/check_release.py",
+        old=", parse_constant=no_number",
+        new="",
+        more=(
+            (
+                'stated = whole(measured["l1"], 0), whole(measured["l2_squared"], 0)',
+                'stated = measured["l1"], measured["l2_squared"]',
+            ),
+        ),
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_believes_no_sensitivity_that_is_not_a_number",
+        ),
+    ),
+    Mutant(
+        name="a-second-opinion-turns-a-grid-around",
+        trap=41,
+        file="examples/check_release.py",
+        old='whole(query["grid"], 1)',
+        new='query["grid"]',
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_believes_no_sensitivity_that_is_not_a_number",
+        ),
+    ),
+    Mutant(
+        name="verify-takes-a-weight-of-any-size",
+        trap=41,
+        file="src/discreet/answering/verification/verify_tree.py",
+        old="not 1 <= max(measured.weights) <= HEAVIEST:",
+        new="max(measured.weights) < 1:",
+        tests=(
+            "tests/artifacts/test_forged_files.py::test_no_weights_are_believed_that_no_release_has",
+        ),
+    ),
+    Mutant(
+        name="a-second-opinion-takes-any-weights",
+        trap=41,
+        file="examples/check_release.py",
+        old="max(whole(weight, 0) for weight in weights)",
+        new="1",
+        tests=(
+            "tests/artifacts/test_forged_files.py::test_no_weights_are_believed_that_no_release_has",
+        ),
+    ),
+    Mutant(
         name="verify-takes-the-least-integer-for-a-small-one",
         trap=41,
         file="src/discreet/families/shared/queries/matrices.py",

@@ -115,6 +115,14 @@ POSTGRES = (
         tests=(f"{REFUSALS}::test_a_view_of_a_column_that_is_computed_when_it_is_read_is_refused",),
     ),
     Mutant(
+        name="a-view-of-where-a-row-is-stored-is-read",
+        trap=3,
+        file=f"{FOLDER}/catalog.py",
+        old="        if named - {column for column, *_ in columns}:",
+        new="        if set() - {column for column, *_ in columns}:",
+        tests=(f"{REFUSALS}::test_a_view_of_where_a_row_is_stored_is_refused",),
+    ),
+    Mutant(
         name="rules-of-row-security-are-run",
         trap=33,
         file=f"{FOLDER}/catalog.py",

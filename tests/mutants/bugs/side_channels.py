@@ -36,8 +36,8 @@ SIDE_CHANNELS = (
         name="a-text-that-stops-the-parquet-reader",
         trap=33,
         file="src/discreet/engines/duckdb/scan.py",
-        old='options["utf8_validation"] = s.text("replace")',
-        new='options["utf8_validation"] = s.text("strict")',
+        old='"utf8_validation": s.text("replace")',
+        new='"utf8_validation": s.text("strict")',
         tests=(f"{ENGINE}::test_a_text_that_is_not_utf_8_is_a_text_like_any_other",),
     ),
     Mutant(

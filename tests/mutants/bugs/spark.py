@@ -50,6 +50,16 @@ SPARK = (
         tests=(f"{TESTS}::test_a_frame_that_may_fail_on_a_row_or_mix_people_is_refused",),
     ),
     Mutant(
+        name="rows-of-nan-are-passed-over-by-spark",
+        trap=3,
+        file=f"{FOLDER}/frames.py",
+        old='_PASSED_OVER = {"float", "double", ',
+        new="_PASSED_OVER = {",
+        tests=(
+            f"{TESTS}::test_no_row_decides_whether_spark_reads_those_that_a_file_stores_beside_it",
+        ),
+    ),
+    Mutant(
         name="days-that-are-no-timestamps-are-cast-by-spark",
         trap=33,
         file=f"{FOLDER}/frames.py",

@@ -10,6 +10,10 @@ SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_whe
 ENGINE = "tests/kernel/test_engine_guards.py"
 SAME = "tests/engines/test_same_person.py"
 INFERRED = "tests/engines/test_pandas_types.py::test_no_row_changes_how_others_are_read"
+STORED = (
+    "tests/audits/test_file_neighbours.py::"
+    "test_no_value_that_does_not_fit_its_type_stops_a_run_or_makes_two_people_one"
+)
 ARROW = "src/discreet/engines/arrow_columns.py"
 FRAMES = "src/discreet/engines/frames.py"
 DIALECT = "src/discreet/engines/duckdb/dialect.py"
@@ -235,10 +239,55 @@ VALUES = (
         name="all-people-in-a-folder-of-a-dataset-are-one-person",
         trap=3,
         file="src/discreet/engines/frames.py",
-        old=" or column.name in folders):\n",
-        new="):\n",
+        old="refused = {*folders, *",
+        new="refused = {*",
         tests=(
             "tests/engines/test_sources.py::test_no_folders_name_takes_a_columns_place_in_an_arrow_dataset",
+        ),
+    ),
+    Mutant(
+        name="numbers-that-lose-their-upper-bits-are-one-person",
+        trap=3,
+        file="src/discreet/engines/duckdb/scan.py",
+        old='kind == "INT96" or _BYTES.get(kind, 0) > _held(type_)',
+        new='kind == "INT96"',
+        tests=(f"{SAME}::test_numbers_whose_upper_bits_a_reader_drops_name_nobody",),
+    ),
+    Mutant(
+        name="numbers-of-a-dataset-that-lose-their-upper-bits-are-one-person",
+        trap=3,
+        file="src/discreet/engines/frames.py",
+        old="        if stops or (drops and name == who):",
+        new="        if stops:",
+        tests=(
+            f"{SAME}::test_numbers_whose_upper_bits_a_reader_drops_name_nobody",
+            f"{SAME}::test_short_numbers_name_nobody_in_files_that_arrow_reads",
+        ),
+    ),
+    Mutant(
+        name="a-decimal-that-is-too-long-stops-a-run",
+        trap=33,
+        file="src/discreet/engines/duckdb/scan.py",
+        old='if size > _held(type_) else ""',
+        new='if size > 1 << 40 else ""',
+        tests=(f"{STORED}[a file]",),
+    ),
+    Mutant(
+        name="a-decimal-that-is-too-long-stops-a-dataset",
+        trap=33,
+        file="src/discreet/engines/frames.py",
+        old="        if stops or (drops and",
+        new="        if (drops and",
+        tests=(f"{STORED}[an Arrow dataset]",),
+    ),
+    Mutant(
+        name="short-numbers-that-spark-cuts-off-are-one-person",
+        trap=3,
+        file="src/discreet/engines/spark/footers.py",
+        old="frozenset(short if short and frame.inputFiles() else ())",
+        new="frozenset()",
+        tests=(
+            f"{SAME}::test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling[short numbers, in Spark]",
         ),
     ),
     Mutant(

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.artifacts.measurement import HEAVIEST, TreeLevel, TreeMeasurement
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tree import Nodes, Tree
@@ -62,8 +62,8 @@ def _check_weights(measured: TreeMeasurement, wrong: type[Exception]) -> None:
         raise wrong("the tree has weights, and no root that they could belong to.")
     if len(measured.weights) != 1 << tree.depths[1][0]:
         raise wrong("the tree's root does not have a weight for each place of the first level.")
-    if min(measured.weights) < 0 or max(measured.weights) < 1:
-        raise wrong("the weights of a tree's root are not negative, and not all 0.")
+    if min(measured.weights) < 0 or not 1 <= max(measured.weights) <= HEAVIEST:
+        raise wrong(f"the weights of a tree's root go from 0 to {HEAVIEST:,}, and are not all 0.")
     if not 0 < root.refined_epsilon < measured.path_epsilon == root.stopped_epsilon:
         raise wrong("the tree's weighted root leaves nothing to the levels below it.")
 

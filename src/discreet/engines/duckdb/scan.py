@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from sqlglot import exp, parse_one
 
 from discreet.engines.csv.parts import CsvParts
-from discreet.engines.duckdb.dialect import one_of, render
+from discreet.engines.duckdb.dialect import DIALECT, one_of, render
 from discreet.engines.duckdb.session import Session
 from discreet.engines.frames import frame_columns, open_frame
 from discreet.engines.sources import Source, SourceColumn, csv_names, locate
@@ -25,9 +25,14 @@ from discreet.schema.columns.column import folded
 from discreet.schema.schema import Schema
 
 _ATTACHED = "source"
-_replaces_text: list[bool] = []
-"""Whether this DuckDB can replace what is not Unicode: empty until it was asked, which is done once."""
 _REGISTERED = "source_rows"
+_STORED = re.compile(
+    r"BOOLEAN BOOLEAN|(U?(TINY|SMALL)INT|U?INTEGER|DATE) INT32|U?BIGINT INT64|TIMESTAMP.* INT(64|96)|DECIMAL.*"
+    r"|FLOAT (FLOAT|.*ARRAY 2)|DOUBLE (DOUBLE|.*ARRAY.*)|VARCHAR .*ARRAY.*|UUID .*ARRAY 16"
+)
+"""DuckDB's types, and what Parquet stores them as, with its bytes: such that no value stops the reader."""
+_BYTES = {"INT32": 4, "INT64": 8, "TINYINT": 1, "UTINYINT": 1, "SMALLINT": 2, "USMALLINT": 2}
+_BYTES_BY_DIGITS = ((4, 2), (9, 4), (18, 8), (38, 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,24 +148,13 @@ def csv_table(parts: CsvParts, files: Sequence[str]) -> Sql:
 
 
 def parquet_table(session: Session, files: Sequence[str]) -> Sql:
-    options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
+    # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
+    options = {"hive_types_autocast": exp.false(), "utf8_validation": s.text("replace")}
     parts = {p for one in files for p in re.split(r"[/\\]", one)[:-1]}
     folders = {folded(part.split("=")[0]) for part in parts if "=" in part}
     if folders and folders & {folded(name) for _, name, _ in _top_level(session, files[:1])}:
         options["hive_partitioning"] = exp.false()  # else a folder `who=3` makes all people one
-    if _can_replace_text(session):
-        # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
-        options["utf8_validation"] = s.text("replace")
     return _function("read_parquet", files, **options)
-
-
-def _can_replace_text(session: Session) -> bool:
-    """Whether this DuckDB has the option; asked once, for it takes longer than opening a file."""
-    if not _replaces_text:
-        query = exp.select("parameters").from_("duckdb_functions()")
-        named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
-        _replaces_text.append(any("utf8_validation" in one for (one,) in session.rows(named)))
-    return _replaces_text[0]
 
 
 def _unreadable(files: Sequence[str]) -> BadSource:
@@ -179,20 +173,23 @@ class _ParquetHeader:
     """By their names in the first file."""
     described: list[tuple[str, str]]
     """In the same order, DuckDB's names, changed where two fold alike, and types."""
-    top_level: list[tuple[str, str, str]]
-    """File, name and type of each column of each file."""
+    top_level: list[tuple[str, str, tuple[str, ...]]]
+    """File, name and types of each column of each file."""
+    unsafe: list[tuple[str, bool]]
+    """By place: what a column holds that may stop DuckDB, by its type, or ""; and whether Arrow can read it."""
 
     def fields(self, found: Sequence[SourceColumn]) -> tuple[tuple[str, str], ...]:
         """DuckDB's names and types of some columns, once nothing in them can stop a reader."""
-        fields = tuple(self.described[column.place] for column in found)
-        _refuse_json(found, fields)
-        if (name := _in_milliseconds(self.top_level, found)) is not None:
-            raise BadSource(
-                f"Column {name!r} holds timestamps in milliseconds, which DuckDB cannot read from Parquet "
-                "safely: one far value would stop the run. No row was read. Write it in microseconds, or, "
-                "if the table is no view and has no partitions, install discreet[arrow]."
-            )
-        return fields
+        for column in found:
+            what, by_arrow = self.unsafe[column.place]
+            hint = ", or, if the table is no view and has no partitions, install discreet[arrow]"
+            if what:
+                raise BadSource(
+                    f"Column {column.name!r} holds {what}, which DuckDB cannot read from Parquet safely: one value could stop the "
+                    "run. No row was read. Write moments in microseconds, numbers in as few bytes as they need, and JSON as "
+                    f"plain text{hint if by_arrow else ''}."
+                )
+        return tuple(self.described[column.place] for column in found)
 
 
 def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
@@ -204,35 +201,55 @@ def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
         first = top_level if len(files) == 1 else _top_level(session, files[:1])
     except EngineFailed:
         raise _unreadable(files) from None
-    names = [name for _, name, _ in first]
-    partitions = [name for name, _ in described[len(names) :]]
-    columns = [
-        SourceColumn(place, name, type_)
-        for place, (name, (_, type_)) in enumerate(
-            zip([*names, *partitions], described, strict=True)
-        )
-    ]
+    names = [name for _, name, _ in first] + [name for name, _ in described[len(first) :]]
+    pairs = enumerate(zip(names, described, strict=True))
+    columns = [SourceColumn(place, name, type_) for place, (name, (_, type_)) in pairs]
+    unsafe = [("", True)] * len(described)  # names of folders are texts
     for place, (_, _, types) in enumerate(first):
-        name, type_ = described[place]  # of decimals of more than 38 digits, and of nanoseconds
-        if "INT96" in types or (type_ == "DOUBLE" and "BYTE_ARRAY" in types):
+        name, type_ = described[place]
+        unsafe[place] = _unsafe(type_, types)
+        if _is_rounded(type_, types[0]):
             described[place] = (name, f"ROUNDED {type_}")
-    return _ParquetHeader(table, columns, described, top_level)
+    return _ParquetHeader(table, columns, described, top_level, unsafe)
 
 
-def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, str]]:
-    """File, name and type of each column of each file; the children of nested ones are passed over."""
-    query = exp.select(
-        "file_name", "name", "num_children", "duckdb_type", "type", "converted_type", "logical_type"
-    )
-    found: list[tuple[str, str, str]] = []
+def _held(type_: str) -> int:
+    """In how many bytes DuckDB holds a number, where Parquet may store it in more."""
+    if found := re.fullmatch(r"DECIMAL\((\d+),\d+\)", type_):
+        return next(size for digits, size in _BYTES_BY_DIGITS if int(found[1]) <= digits)
+    return _BYTES.get(type_, 16)
+
+
+def _is_rounded(type_: str, kind: str) -> bool:
+    """Whether values that differ may be read alike: decimals of more than 38 digits, nanoseconds, upper bits."""
+    wide = "BYTE_ARRAY" in kind and type_ == "DOUBLE"
+    return wide or kind == "INT96" or _BYTES.get(kind, 0) > _held(type_)
+
+
+def _unsafe(type_: str, types: tuple[str, ...]) -> tuple[str, bool]:
+    """See `_ParquetHeader.unsafe`. DuckDB checks JSON, and how long decimals are, while it reads."""
+    kind, length, *others = types
+    if type_.startswith("DECIMAL") and "BYTE_ARRAY" in kind:
+        size = int(length) if length.isdecimal() else 1 << 31
+        return "decimals in more bytes than they need" if size > _held(type_) else "", size <= 16
+    if re.search("TIMESTAMP_MILLIS|MilliSeconds", repr(others)):
+        return "timestamps in milliseconds", kind == "INT64"
+    is_read = DIALECT.field_type(type_).family != "unreadable"
+    stored = f"{type_} {kind} {length}" if "FIXED" in kind else f"{type_} {kind}"
+    return f"{type_} in {kind}" if is_read and not _STORED.fullmatch(stored) else "", False
+
+
+def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, tuple[str, ...]]]:
+    """File, name and types of each column of each file; the children of nested ones are passed over."""
+    types = "type type_length duckdb_type converted_type logical_type"
+    query = exp.select(*f"file_name name num_children {types}".split())
+    found: list[tuple[str, str, tuple[str, ...]]] = []
     open_children: list[int] = []
-    for file, name, children, *types in session.rows(
-        query.from_(_function("parquet_schema", files))
-    ):
+    for file, name, children, *own in session.rows(query.from_(_function("parquet_schema", files))):
         while open_children and open_children[-1] == 0:
             open_children.pop()
         if len(open_children) == 1:
-            found.append((file, name, repr(types)))
+            found.append((file, name, tuple(map(str, own))))
         if open_children:
             open_children[-1] -= 1
         if children:
@@ -244,9 +261,7 @@ def _refuse_differing_types(
     files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
 ) -> None:
     """A column of another type in another file would be cast to the first one's, and casts fail."""
-    if len(files) == 1:
-        return
-    types: dict[str, list[tuple[str, str]]] = {}
+    types: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for _, name, type_ in header.top_level:
         types.setdefault(folded(name), []).append((name, type_))
     for column in found:
@@ -260,33 +275,13 @@ def _refuse_differing_types(
             )
 
 
-def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]]) -> None:
-    """DuckDB checks JSON while it reads Parquet: one row that is none would stop it with an error."""
-    for column, (_, type_) in zip(found, fields, strict=True):
-        if type_ == "JSON":
-            raise BadSource(
-                f"Column {column.name!r} is of type JSON, which cannot be read from Parquet safely. "
-                "No row was read. Write it as plain text."
-            )
-
-
-def _in_milliseconds(
-    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
-) -> str | None:
-    """A column that DuckDB would turn into microseconds while it reads, stopping at one too far off."""
-    wanted = {column.name for column in found}
-    for _, name, types in top_level:
-        if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
-            return name
-    return None
-
-
 def _as_dataset(
     files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
 ) -> Source | None:
-    """The files as an Arrow dataset, which reads milliseconds as they are; `None` where none are asked for."""
+    """The files as an Arrow dataset, which reads such columns as they are; `None` where none are asked for."""
     own = {name for _, name, _ in header.top_level}
-    if _in_milliseconds(header.top_level, found) is None or any(c.name not in own for c in found):
+    unsafe = [header.unsafe[column.place] for column in found if header.unsafe[column.place][0]]
+    if not unsafe or not all(by for _, by in unsafe) or any(c.name not in own for c in found):
         return None
     try:
         from pyarrow import dataset
@@ -304,18 +299,16 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
             f"{path!r} cannot be opened as a DuckDB file: it is damaged, of another format or "
             "version, or another process is writing it."
         ) from None
-    wanted = exp.select("schema_name", "table_name", "sql").from_("duckdb_tables()")
-    found = session.rows(wanted.where(s.equal(s.name("database_name"), s.text(_ATTACHED))))
+    found = session.rows(_listed("duckdb_tables()", "schema_name", "table_name", "sql"))
     place = _chosen_table(session, source, [(one[0], one[1]) for one in found])
     if any(sql and "GENERATED ALWAYS AS" in sql for *name, sql in found if tuple(name) == place):
         raise BadSource(
             f"The table {place[1]!r} computes a column when it is read, which may fail on some row. "
             "Copy it into a plain table first."
         )
-    keys = ("database_name", "schema_name", "table_name")
-    pairs = zip(keys, (_ATTACHED, *place), strict=True)
-    condition = [s.equal(s.name(key), s.text(value)) for key, value in pairs]
-    query = exp.select("column_name", "data_type").from_("duckdb_columns()").where(*condition)
+    pairs = zip(("schema_name", "table_name"), place, strict=True)
+    own = [s.equal(s.name(key), s.text(value)) for key, value in pairs]
+    query = _listed("duckdb_columns()", "column_name", "data_type").where(*own)
     collated = _collated("".join(sql or "" for *name, sql in found if tuple(name) == place))
     columns = [
         SourceColumn(index, name, f"{type_} COLLATE" if name in collated else type_)
@@ -328,6 +321,11 @@ def _collated(sql: str) -> set[str]:
     """The columns of a CREATE TABLE that have a collation."""
     defined = parse_one(sql, dialect="duckdb").find_all(exp.ColumnDef) if "COLLATE" in sql else ()
     return {each.name for each in defined if each.find(exp.CollateColumnConstraint)}
+
+
+def _listed(catalog: str, *names: str) -> exp.Select:
+    own = s.equal(s.name("database_name"), s.text(_ATTACHED))
+    return exp.select(*names).from_(catalog).where(own)
 
 
 def _chosen_table(
@@ -346,11 +344,7 @@ def _chosen_table(
     for name, place in by_name.items():
         if name.lower() == table.lower():
             return place
-    views = session.rows(
-        exp.select("view_name")
-        .from_("duckdb_views()")
-        .where(s.equal(s.name("database_name"), s.text(_ATTACHED)))
-    )
+    views = session.rows(_listed("duckdb_views()", "view_name"))
     if any(name.lower() == table.lower() for (name,) in views):
         raise BadSource(
             f"{table!r} is a view, whose expressions may fail on some row. Copy it into a table first."

@@ -214,7 +214,10 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
                 "Ask its owner for USAGE on the schema."
             )
         table = inside[0][0]
-        for column, *type_, generated, _ in session.catalog(_COLUMNS, [table, table]):
+        columns = session.catalog(_COLUMNS, [table, table])
+        if named - {column for column, *_ in columns}:
+            raise _failing_view(name)  # `ctid` is where a row is stored, which other rows decide
+        for column, *type_, generated, _ in columns:
             is_computed = column in named and generated == "v"  # when it is read
             if is_computed or (column in compared and not _compares_safely(_type_name(*type_))):
                 raise _failing_view(name)

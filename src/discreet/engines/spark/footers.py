@@ -1,4 +1,5 @@
-"""How the files behind a data frame store its moments, which Spark shows as microseconds whatever they were.
+"""How the files behind a data frame store its moments, which Spark shows as microseconds whatever they were, and short
+whole numbers.
 
 It multiplies milliseconds, and stops at one that is too far, after the charge. It cuts off nanoseconds, so that two
 people's identifiers may become one. Both are told by a column's type, which stands at the end of each Parquet file.
@@ -86,6 +87,12 @@ def rounded_moments(
         if any("MICROS" not in kind for kind in kinds):
             rounded.add(column.place)
     return frozenset(rounded)
+
+
+def cut_numbers(frame: Any, columns: Sequence[SourceColumn]) -> frozenset[int]:
+    """The places of short whole numbers in files: Parquet has 32 bits for each, and Spark drops the upper ones."""
+    short = [one.place for one in columns if one.type_name in ("tinyint", "smallint")]
+    return frozenset(short if short and frame.inputFiles() else ())
 
 
 def _stored(

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
-from discreet.engines.spark.footers import refuse_other_types, rounded_moments
+from discreet.engines.spark.footers import cut_numbers, refuse_other_types, rounded_moments
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.views import joined
@@ -40,6 +40,12 @@ _EXPRESSIONS = {
     "StartsWith", "EndsWith", "Contains",
 }  # fmt: skip
 """What a data frame may be made of, beside casts that cannot fail."""
+_COMPARISONS = _EXPRESSIONS & {
+    "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "In", "InSet",
+}  # fmt: skip
+_PASSED_OVER = {"float", "double", "tinyint", "smallint"}
+"""Types by whose comparisons Spark passes over parts of files: what these say of least and greatest values knows no NaN, no
+-0.0 and no upper bits, so that one row beside others would decide whether they are read."""
 _PLAIN_TYPES = re.compile(
     r"void|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*|string.*|(var)?char\(.*|binary|date|timestamp(_ntz)?"
 )
@@ -62,7 +68,7 @@ class Frame:
     def fields(self, session: Session, read: Sequence[SourceColumn]) -> list[tuple[str, str]]:
         """The names in queries and the types of some columns, once no moment of theirs can stop Spark."""
         refuse_other_types(session, self.frame, read)
-        rounded = rounded_moments(session, self.frame, read)
+        rounded = rounded_moments(session, self.frame, read) | cut_numbers(self.frame, read)
         return [
             (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
             for one in read
@@ -179,6 +185,12 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
         elif kind not in _EXPRESSIONS:
             yield kind
             return
+        elif kind in _COMPARISONS and any(
+            one.getClass().getSimpleName() == "AttributeReference"
+            and one.dataType().simpleString() in _PASSED_OVER
+            for one in parts(node.collectLeaves())
+        ):
+            yield "a comparison of a column of type float, double, tinyint or smallint"
         for child in parts(node.children()):
             yield from expression(child)
 
