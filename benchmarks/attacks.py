@@ -33,7 +33,7 @@ from discreet.audits.attacking.reconstructing import (
     schema_of,
     subsets_from_release,
 )
-from discreet.audits.guessing.mutants import ShrunkNoise
+from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.local.clients.drawing import randomised
 from discreet.local.collector.collecting import estimate
 from discreet.local.collector.frequencies import Frequencies

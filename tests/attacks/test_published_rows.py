@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.attacks.definitions import counterexamples, largest_difference, one_row_published
-from discreet.attacks.generalised import covers
-from discreet.attacks.intersecting import homogeneous
+from discreet.attacks.generalised import covers, homogeneous
 from discreet.attacks.microdata import certain, rebuilt
 from discreet.attacks.refusals import bits_from_refused_sums, value_from_refused_maximum
 from discreet.attacks.separating import separated_neighbours

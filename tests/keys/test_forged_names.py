@@ -13,8 +13,7 @@ import pytest
 import discreet as dc
 from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import read_members, release_members
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import Release
+from discreet.artifacts.release import Naming, Release
 from discreet.audits.forgery import (
     Subject,
     a_few_of_each,

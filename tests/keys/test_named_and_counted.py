@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifacts.naming import Naming
+from discreet.artifacts.release import Naming
 from discreet.audits.guessing.releases import audit_release
 from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.observing import recording

@@ -13,8 +13,7 @@ from functools import partial, reduce
 import numpy as np
 
 from discreet.answering.combining import best_reason, places_of, settled, that_adds_up
-from discreet.answering.estimates import NO_GROUPS, Estimates
-from discreet.answering.many_counts import ManyCounts, many_counts
+from discreet.answering.estimates import NO_GROUPS, Estimates, ManyCounts, many_counts
 from discreet.answering.regions.region import (
     Asked,
     BoxRegions,

@@ -21,8 +21,7 @@ from discreet.artifacts.measurement import (
     TreeLevel,
     TreeMeasurement,
 )
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import ErrorClaim, Measured, Part, Release
+from discreet.artifacts.release import ErrorClaim, Measured, Naming, Part, Release
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadRelease
 from discreet.privacy.adjacency import Sensitivity

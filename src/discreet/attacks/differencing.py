@@ -1,4 +1,4 @@
-"""Differencing: published exact statistics that together fix one person's value.
+"""Differencing and averaging: published exact statistics that together fix one person's value.
 
 Every sum, mean or count over a known set of people is one linear equation in their values. A person's value
 follows from the publications exactly where the person's unit vector lies in the row space of the equations.
@@ -7,7 +7,7 @@ follows from the publications exactly where the person's unit vector lies in the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -123,3 +123,8 @@ def _people(text: str) -> list[str]:
 
 def _natural(person: str) -> tuple[int, str]:
     return (len(person), person) if person.isdigit() else (1 << 20, person)
+
+
+def averaged(answer: Callable[[], float], times: int) -> float:
+    """The mean of so many answers to one question. Its error falls with the root of their number."""
+    return float(np.mean([answer() for _ in range(times)]))

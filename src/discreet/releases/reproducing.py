@@ -17,8 +17,7 @@ import numpy as np
 
 from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection, TreeLevel, TreeMeasurement
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.artifacts.release import ErrorClaim, Naming, Part, Release
 from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.core.vault import Request

@@ -28,7 +28,7 @@ _PLACES = {
     "microdata": "rebuilding",
     "audit_refusal": "refusals",
     "deterministic": "separating",
-    "definitions": "failed_definitions",
+    "definitions": "separating",
     "attack_all": "everything",
 }
 

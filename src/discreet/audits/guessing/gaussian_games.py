@@ -12,8 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.audits.guessing.game import Tally, certified_size, fair_coins
-from discreet.audits.guessing.trials import ONE, Trial, draws
+from discreet.audits.guessing.game import ONE, Tally, Trial, certified_size, draws, fair_coins
 from discreet.core.mechanisms import (
     AnalyticGaussian,
     DiscreteGaussian,

@@ -16,13 +16,18 @@ import numpy as np
 
 from discreet.audits.guessing.game import (
     FALSE_POSITIVE_RATE,
+    ONE,
+    SWAPPED,
     Finding,
     Tally,
+    Trial,
     certified_epsilon,
     certified_from_full_losses,
     certified_from_outputs,
     certified_range,
+    draws,
     fair_coins,
+    log_ratio,
 )
 from discreet.audits.guessing.gaussian_games import (
     analytic_law,
@@ -34,7 +39,6 @@ from discreet.audits.guessing.gaussian_games import (
     one_count_law,
     rounded_law,
 )
-from discreet.audits.guessing.trials import ONE, SWAPPED, Trial, draws, log_ratio
 from discreet.core.mechanisms import (
     AboveThreshold,
     DiscreteLaplace,

@@ -10,7 +10,7 @@ from importlib.resources import files
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from discreet.artifacts.syntax_trees import making_a_tree
+from discreet.artifacts.files import making_a_tree
 from discreet.attacks.outcome import Outcome
 from discreet.charts.figure import Figure, Table
 from discreet.report.disclosure.figures import outcome_figure, series_figure

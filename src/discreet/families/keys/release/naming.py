@@ -17,8 +17,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim, Naming, Part
 from discreet.core.mechanisms import AdditiveMechanism, PartitionSelection
 from discreet.core.mechanisms.gaussian_selection import GaussianKeeping
 from discreet.core.mechanisms.partition_selection import NamingLaw
