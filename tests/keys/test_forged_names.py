@@ -22,7 +22,7 @@ from discreet.audits.forgery import (
     forge_another_version,
     is_refused,
 )
-from discreet.families.keys.queries.key_counts import KeyCounts
+from discreet.families.keys.queries import KeyCounts
 from discreet.privacy.cost import Cost
 from discreet.releases.verifying import verify
 from tests.keys.towns import BUDGET, TOWNS, frame_of, schema_of

@@ -13,7 +13,7 @@ FAMILY = Family(
     name="reference",
     queries=(CutCounts, RangeCount),
     algorithms={
-        "marginals": ("discreet.reference.contingency.all_cells:AllCells",),
+        "marginals": ("discreet.reference.contingency:AllCells",),
         "intervals": (*_SEARCH, f"{_GENERAL}.release:GeneralIntervals"),
         "rectangles": _SEARCH,
         "unions": _SEARCH,

@@ -22,7 +22,7 @@ from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.core.vault import Request
 from discreet.errors import BadRelease
-from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
+from discreet.families.shared.release.measured import no_more_than_all_rows
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.scores import Score

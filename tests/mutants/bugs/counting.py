@@ -28,7 +28,7 @@ COUNTING = (
     Mutant(
         name="units-beyond-the-range-wrap-into-cells",
         trap=4,
-        file="src/discreet/engines/unit_lines.py",
+        file="src/discreet/engines/sql/units.py",
         old="            units = np.clip(units, self.low, self.high)\n",
         new="            units = np.clip(units, None, self.high)\n",
         tests=(TREES,),
@@ -36,7 +36,7 @@ COUNTING = (
     Mutant(
         name="the-number-of-a-joint-cell-wraps",
         trap=9,
-        file="src/discreet/engines/coded_marginals.py",
+        file="src/discreet/engines/passes.py",
         old="grouping.cells <= np.iinfo(one).max",
         new="max(grouping.slots) <= np.iinfo(one).max",
         tests=(MARGINALS,),

@@ -25,7 +25,7 @@ from discreet.releases.algorithms import algorithms_of
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 
 IDENTIFIER = "person"

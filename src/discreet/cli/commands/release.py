@@ -167,7 +167,7 @@ def _print(made: Release, output: Path) -> None:
     from discreet.answering.overview import telling_claims
     from discreet.artifacts.text_tables import plain_number
     from discreet.cli.output import print_table, say
-    from discreet.families.shared.release.trivial_claims import drowned
+    from discreet.families.shared.release.measured import drowned
     from discreet.privacy.guidance import guidance
     from discreet.releases.remarks import remarks
 

@@ -2,32 +2,57 @@
 
 A table whose unit is an identifier is bounded once, and a CSV file is parsed once or twice, into a table of codes
 and summed values that spills beyond the memory limit. Any other source is scanned anew by each verb. A few
-marginals are counted in one scan, by GROUPING SETS; many from the rows' codes (`coded_marginals`).
+marginals are counted in one scan, by GROUPING SETS; many from the rows' codes (`passes.Counting`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.coded_marginals import Counting
+from discreet.engines.duckdb.dialect import DIALECT
 from discreet.engines.duckdb.nodes import HoldingCounter
 from discreet.engines.duckdb.rows import EncodedRows
-from discreet.engines.duckdb.scan import Scan, describe, open_scan
+from discreet.engines.duckdb.scan import Scan, describe, open_parquet, open_scan, parquet_table
 from discreet.engines.duckdb.session import Session
-from discreet.engines.duckdb.views import open_view
-from discreet.engines.passes import Grouping, alone, slots
+from discreet.engines.passes import Counting, Grouping, alone, slots
 from discreet.engines.protocol import Counts, Progress
 from discreet.engines.sources import Source, csv_names
 from discreet.engines.sql import cells
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
+from discreet.engines.sql.views import joined
+from discreet.errors import BadSource
 from discreet.schema.columns.column import Column
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
+
+
+def open_view(session: Session, source: Source, schema: Schema) -> Scan:
+    """The scan of a view's columns; afterwards the session is locked."""
+    view = schema.view
+    assert view is not None
+    files = {name: file for (name, _), file in zip(view.tables, source.files, strict=True)}
+    for one, other in combinations(files, 2):
+        if Path(files[one]).samefile(files[other]):  # as public it could be joined by anything
+            raise BadSource(
+                f"Tables {one!r} and {other!r} of the view are one file. No row was read. Name it once, "
+                "and give it two aliases in the view's SQL."
+            )
+    table, fields = joined(
+        schema,
+        lambda name, columns: open_parquet(session, (files[name],), columns),
+        lambda name: parquet_table(session, (files[name],)),
+        DIALECT,
+    )
+    session.lock(source.files)
+    return Scan(table, fields)
+
 
 MOST_GROUPED_SETS = 16
 """More marginals than these are counted from the rows' codes as they stream past."""

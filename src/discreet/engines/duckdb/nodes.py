@@ -21,7 +21,7 @@ from discreet.engines.duckdb.session import Session
 from discreet.engines.held_keys import MOST_HELD_BYTES, HeldKeys, Interleaving
 from discreet.engines.protocol import Counts
 from discreet.engines.sql.nodes import NodeCounter
-from discreet.engines.unit_lines import unit_line
+from discreet.engines.sql.units import unit_line
 from discreet.queries.tree import bits_of
 from discreet.schema.columns.column import Column
 

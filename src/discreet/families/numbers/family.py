@@ -32,11 +32,11 @@ FAMILY = Family(
     },
     sources=dict.fromkeys(("means", "sums"), "discreet.families.shared.answer.evidence:numbers_of"),
     measured={
-        "clamped-sum": "discreet.families.numbers.answer.measured:sum_of",
-        "present-count": "discreet.families.numbers.answer.measured:count_of",
+        "clamped-sum": "discreet.families.numbers.answer:sum_of",
+        "present-count": "discreet.families.numbers.answer:count_of",
     },
     usefulness=dict.fromkeys(
-        ("means", "sums"), "discreet.families.numbers.answer.usefulness:one_number_bound"
+        ("means", "sums"), "discreet.families.numbers.answer:one_number_bound"
     ),
     questions=dict.fromkeys(
         ("means", "sums"), "discreet.families.numbers.queries.one_number:questions"
