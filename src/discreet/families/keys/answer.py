@@ -35,7 +35,7 @@ from discreet.schema import Schema, keeps_every_row
 from discreet.schema.columns.values import category_text_of
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 
 class KeyRows:

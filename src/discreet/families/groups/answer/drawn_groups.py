@@ -14,7 +14,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 
 STEEPEST = 700.0
