@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from discreet.answering.asking import Asking
+from discreet.answering.combining import additive_sources, sources_of
 from discreet.answering.estimates import ManyCounts
 from discreet.answering.overview import Overview, overview
 from discreet.answering.population import (
@@ -18,7 +19,6 @@ from discreet.answering.population import (
     share_interval,
 )
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
-from discreet.answering.source import Source
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
 from discreet.answering.usefulness import usefulness
 from discreet.artifacts.answer import Answer
@@ -33,25 +33,10 @@ from discreet.postprocessing.reading.statement import parts_of, plain_statement,
 from discreet.postprocessing.results import worked
 from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.queries.places import loaded
-from discreet.queries.registry import families
 from discreet.questions.dialects.sql import ReleaseDialect
 from discreet.questions.limits.work import bounded_work
 from discreet.questions.question import Aggregate, Question
 from discreet.schema import Schema
-
-
-def additive_sources(library: Library) -> list[Source]:
-    """Sources whose counts add up however they are summed: see `Family.additive`."""
-    return [loaded(place)(library) for family in families() for place in family.additive]
-
-
-def sources_of(library: Library) -> list[Source]:
-    """Arrays of counts come from the first of them that has them."""
-    places = [place for family in families() for place in family.pooled]
-    pooled: list[Source] = [loaded(place)(library) for place in places]
-    pooled.sort(key=lambda source: not source.is_first)
-    return [*pooled, *library.evidence.sources]
 
 
 class Reader:

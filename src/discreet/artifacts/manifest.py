@@ -29,7 +29,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import law_from_dict
 from discreet.queries.classes import parse_class
-from discreet.queries.stored import query_from_dict
+from discreet.queries.registry import query_from_dict
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 

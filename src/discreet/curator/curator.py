@@ -47,7 +47,7 @@ from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.expressions import TRUE
-from discreet.releases.large_caps import warn_of_large_cap
+from discreet.releases.preparing import warn_of_large_cap
 from discreet.schema import Schema
 
 

@@ -26,7 +26,7 @@ FAMILY = Family(
         "sanitised": "discreet.families.predicates.answer.sanitised:sanitised_of",
     },
     selections={
-        "buckets": f"{_GENERAL}.selected:among_walks",
-        "sanitised": f"{_GENERAL}.selected:among_listed",
+        "buckets": f"{_GENERAL}.scores:among_walks",
+        "sanitised": f"{_GENERAL}.scores:among_listed",
     },
 )

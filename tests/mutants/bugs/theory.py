@@ -288,7 +288,7 @@ THEORY = (
     Mutant(
         name="a-plane-near-a-direction-cuts-what-the-direction-cuts",
         trap=42,
-        file="src/discreet/families/halfspaces/estimate/cut_rows.py",
+        file="src/discreet/families/halfspaces/answer/usefulness.py",
         old="        yield centre @ each, side @ np.abs(each) + apart * far\n",
         new="        yield centre @ each, 0 * far\n",
         tests=(f"{USEFUL}::test_no_plane_cuts_more_than_the_most_that_any_plane_can_cut",),

@@ -10,7 +10,7 @@ from discreet.attacks import linking
 from discreet.attacks.linking import Traces
 from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
 from discreet.custodian.comparison import BANNER
-from discreet.custodian.disclosure.uniqueness import uniqueness
+from discreet.custodian.disclosure.anonymity import uniqueness
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
 from discreet.plain_tables import read_columns

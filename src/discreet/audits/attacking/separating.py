@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.attacks.definitions import counterexamples
+from discreet.attacks.definitions import Mechanism, counterexamples, separated_neighbours
 from discreet.attacks.membership import most_advantage
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
-from discreet.attacks.separating import Mechanism, separated_neighbours
 from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator

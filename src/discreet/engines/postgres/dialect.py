@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from discreet.engines.postgres.arithmetic import used
-from discreet.engines.postgres.calendar import PostgresCalendar, spelled_era
-from discreet.engines.postgres.numbers import PostgresNumbers, finite_decimal
-from discreet.engines.postgres.rendering import rendered
-from discreet.engines.postgres.texts import PostgresTexts, by_bytes, storable
+from discreet.engines.letters import changed_by_list
+from discreet.engines.postgres.arithmetic import bound, used
+from discreet.engines.postgres.numbers import PostgresNumbers, finite_decimal, rendered
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.fields import FieldType
@@ -24,6 +22,145 @@ from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.columns.numeric import NumberColumn
 from discreet.schema.columns.values import WHITESPACE
+
+
+class PostgresTexts(Dialect):
+    """The texts of `Dialect`."""
+
+    def text_of(self, value: Sql, of: str) -> Sql:
+        if of != "number":
+            return s.cast(value, "VARCHAR")
+        return used(value, _spelled_double)
+
+    def constant_text(self, value: str) -> Sql:
+        return by_bytes(s.text(storable(value)))
+
+    def key_text(self, value: Sql) -> Sql:
+        return value
+
+    def matches(self, value: Sql, pattern: str) -> Sql:
+        return s.binary(exp.RegexpLike, value, s.text(f"^(?:{pattern})$"))
+
+    def extracted(self, value: Sql, pattern: str, group: int) -> Sql:
+        return s.call("substring", value, s.text(pattern))
+
+    def trimmed(self, value: Sql, characters: str, function: str = "trim") -> Sql:
+        return s.call("btrim" if function == "trim" else function, value, s.text(characters))
+
+    def changed_case(self, value: Sql, function: str) -> Sql:
+        """Letters outside ASCII by a list: what PostgreSQL makes of them hangs on the server's locale."""
+        return used(value, lambda text: changed_by_list(text, function))
+
+    def like(self, value: Sql, pattern: Sql, *, any_case: bool) -> Sql:
+        if any_case:
+            value, pattern = (self.changed_case(one, "lower") for one in (value, pattern))
+        matched = exp.Like(this=s.own(value), expression=s.own(pattern))
+        return exp.Paren(this=exp.Escape(this=matched, expression=s.text("")))
+
+
+def by_bytes(text: Sql) -> Sql:
+    """The text without the collation of its column or of the database."""
+    rule = exp.to_identifier("C", quoted=True)
+    return exp.Paren(this=exp.Collate(this=s.own(text), expression=rule))
+
+
+def storable(text: str) -> str:
+    """A text that a statement can hold; one that no row can hold becomes another that none does."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _spelled_double(number: Sql) -> Sql:
+    """Digits as DuckDB writes them: 1.0, and no exponent up to 10^16."""
+    plain = s.cast(number, "VARCHAR")
+    size = s.call("abs", number)
+    whole = s.call("trunc", number)
+    digits = s.cast(s.cast(whole, "BIGINT"), "VARCHAR")
+    fraction = s.call("abs", s.subtract(number, whole))
+    last = s.subtract(
+        s.call("length", plain), s.whole(4)
+    )  # before e+15, the only digit of the fraction
+    behind = s.binary(exp.DPipe, s.text("."), s.call("substr", plain, last, s.whole(1)))
+    large = s.both(s.at_most(s.double(1e15), size), s.less(size, s.double(1e16)))
+    no_fraction = s.equal(fraction, s.double(0.0))
+    is_plain = s.binary(exp.RegexpLike, plain, s.text(r"[.e]"))
+    dotted: Callable[[Sql], Sql] = lambda text: s.binary(exp.DPipe, text, s.text(".0"))  # noqa: E731
+    return s.choose(
+        [
+            (s.both(large, no_fraction), dotted(digits)),
+            (large, s.binary(exp.DPipe, digits, behind)),
+            (is_plain, plain),
+        ],
+        dotted(plain),
+    )
+
+
+_FARTHEST_DAY = 10_000_000
+_FARTHEST_MOMENT = 9_223_372_036_854_775_807
+_PARTS = {"dayofweek": "dow", "dayofyear": "doy"}
+
+
+class PostgresCalendar(Dialect):
+    """The days and moments of `Dialect`."""
+
+    def days_of_date(self, value: Sql) -> Sql:
+        def days(day: Sql) -> Sql:
+            passed = s.subtract(day, _epoch())
+            clamped = s.clamp(passed, s.whole(-_FARTHEST_DAY), s.whole(_FARTHEST_DAY))
+            return s.choose([(s.call("isfinite", day), s.cast(clamped, "BIGINT"))], s.null())
+
+        return used(value, days)
+
+    def days_of_iso_text(self, value: Sql) -> Sql:
+        def number(text: Sql, start: int, length: int) -> Sql:
+            piece = s.call("substr", text, s.whole(start), s.whole(length))
+            return s.cast(self.digits_of(piece), "INTEGER")
+
+        def first(year: Sql, month: Sql, day: Sql) -> Sql:
+            known = [
+                s.both(s.at_most(s.whole(1), one), s.at_most(one, s.whole(most)))
+                for one, most in ((year, 9999), (month, 12), (day, 31))
+            ]
+            start = s.call("make_date", year, month, s.whole(1))
+            started = s.choose([(s.both(s.both(known[0], known[1]), known[2]), start)], s.null())
+            return bound([s.add(started, s.subtract(day, s.whole(1))), month], of_month)
+
+        def of_month(day: Sql, month: Sql) -> Sql:
+            same = s.equal(self.part_of_day("month", day), month)
+            return s.choose([(same, s.cast(s.subtract(day, _epoch()), "BIGINT"))], s.null())
+
+        return bound([number(value, 1, 4), number(value, 6, 2), number(value, 9, 2)], first)
+
+    def microseconds_of(self, value: Sql, type_: FieldType) -> Sql:
+        def passed(moment: Sql) -> Sql:
+            seconds = exp.Extract(this=exp.var("EPOCH"), expression=s.own(moment))
+            micros = s.multiply(seconds, s.whole(1_000_000))
+            ends = s.whole(-_FARTHEST_MOMENT), s.whole(_FARTHEST_MOMENT)
+            clamped = s.cast(s.clamp(micros, *ends), "BIGINT")
+            return s.choose([(s.call("isfinite", moment), clamped)], s.null())
+
+        return used(value, passed)
+
+    def text_of_date(self, value: Sql) -> Sql:
+        finite = s.choose([(s.call("isfinite", value), value)], s.null())
+        return spelled_era(s.cast(finite, "VARCHAR"))
+
+    def day(self, days: Sql) -> Sql:
+        return s.add(_epoch(), s.cast(days, "INTEGER"))
+
+    def part_of_day(self, part: str, day: Sql) -> Sql:
+        return s.cast(s.call("date_part", s.text(_PARTS.get(part, part)), day), "INTEGER")
+
+    def days_into(self, unit: str, day: Sql) -> Sql:
+        start = s.call("date_trunc", s.text(unit), s.cast(day, "TIMESTAMP"))
+        return s.subtract(day, s.cast(start, "DATE"))
+
+
+def _epoch() -> Sql:
+    return s.cast(s.text("1970-01-01"), "DATE")
+
+
+def spelled_era(text: Sql) -> Sql:
+    return s.call("replace", text, s.text(" BC"), s.text(" (BC)"))
 
 
 class PostgresPlaces(Dialect):

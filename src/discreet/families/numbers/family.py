@@ -27,8 +27,8 @@ FAMILY = Family(
         "sums": ClassReader(one_column("sums", Sums), by_group=grouped(GroupedSums)),
     },
     algorithms={
-        "means": (f"{_RELEASE}.means:MeanOfAllRows", f"{_RELEASE}.means:MeanOfValues"),
-        "sums": (f"{_RELEASE}.sums:ClampedSums",),
+        "means": (f"{_RELEASE}:MeanOfAllRows", f"{_RELEASE}:MeanOfValues"),
+        "sums": (f"{_RELEASE}:ClampedSums",),
     },
     sources=dict.fromkeys(("means", "sums"), "discreet.families.shared.answer.evidence:numbers_of"),
     measured={

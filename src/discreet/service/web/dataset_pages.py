@@ -22,7 +22,7 @@ from discreet.service.api.errors import message_of, status_of
 from discreet.service.datasets import LiveDataset
 from discreet.service.desk import Desk
 from discreet.service.limits.refusals import KeyTaken
-from discreet.service.web.budgets import budget_card
+from discreet.service.web.drawings import budget_card
 from discreet.service.web.questions import DEFAULT_EPSILON, Typed, as_csv, shown
 from discreet.service.web.rendering import page
 from discreet.service.web.sessions import checked_form, signed_in

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from discreet.artifacts.answers import Answers
 from discreet.privacy.budget import Budget, Notion
 from discreet.service.datasets import Question
-from discreet.service.limits.sizes import check_sql
+from discreet.service.limits.bodies import check_sql
 from discreet.service.settings import Limits
 from discreet.service.web.drawings import Drawn, pictures_of
 

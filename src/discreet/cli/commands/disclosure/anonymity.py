@@ -180,7 +180,7 @@ def scorecard(as_json: bool) -> None:
       discreet anonymity scorecard --json
     """
     from discreet.cli.output import print_json, print_table
-    from discreet.custodian.disclosure.scorecard import TECHNIQUES, WANTED
+    from discreet.custodian.disclosure.anonymity import TECHNIQUES, WANTED
 
     if as_json:
         print_json([each.to_dict() for each in TECHNIQUES])

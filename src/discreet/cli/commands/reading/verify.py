@@ -36,7 +36,7 @@ def command(
       discreet verify people.release --key custodian.pub --json
       discreet verify people.release --thorough
     """
-    from discreet.cli.keys import public_key
+    from discreet.cli.files import public_key
     from discreet.cli.output import print_json, visible
     from discreet.releases.verifying import verify
 

@@ -36,8 +36,7 @@ from discreet.families.predicates.estimate.multiplicative import (
     model_bound,
     reweighted,
 )
-from discreet.families.predicates.queries.predicate_score import ModelError
-from discreet.families.predicates.queries.predicates import Predicates, partition
+from discreet.families.predicates.queries.predicates import ModelError, Predicates, partition
 from discreet.families.predicates.queries.strategy import StrategyCounts
 from discreet.families.predicates.release.strategy import predicates_refusal, told_apart
 from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
