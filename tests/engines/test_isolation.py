@@ -21,7 +21,8 @@ import pytest
 
 from discreet.engines import open_engine
 from discreet.engines.duckdb import session
-from discreet.engines.duckdb.session import PREFIX, SIDE_BY_SIDE, SpillDirectory
+from discreet.engines.duckdb.session import SIDE_BY_SIDE
+from discreet.engines.spill import PREFIX, SpillDirectory
 from discreet.errors import DiscreetError, EngineFailed
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema

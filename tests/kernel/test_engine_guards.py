@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines import SumRequest, open_engine
-from discreet.engines.duckdb.session import PREFIX
 from discreet.engines.protocol import bounding_key
+from discreet.engines.spill import PREFIX
 from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.expressions import TRUE, Call, ColumnValue, Constant

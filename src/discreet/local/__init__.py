@@ -20,7 +20,7 @@ from typing import Any
 
 _PLACES = {
     "Question": "discreet.local.question",
-    "Client": "discreet.local.clients.perturbing",
+    "Client": "discreet.local.clients.memory",
     "perturb": "discreet.local.clients.perturbing",
     "Collector": "discreet.local.collector.collecting",
     "estimate": "discreet.local.collector.collecting",

@@ -28,7 +28,7 @@ COUNTING = (
     Mutant(
         name="units-beyond-the-range-wrap-into-cells",
         trap=4,
-        file="src/discreet/engines/sql/units.py",
+        file="src/discreet/engines/unit_lines.py",
         old="            units = np.clip(units, self.low, self.high)\n",
         new="            units = np.clip(units, None, self.high)\n",
         tests=(TREES,),

@@ -15,7 +15,7 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
     Mutant(
         name="a-client-draws-anew-for-every-repetition",
         trap=40,
-        file="src/discreet/local/clients/perturbing.py",
+        file="src/discreet/local/clients/memory.py",
         old="            if key not in self._reports:\n",
         new="            if question is not None:\n",
         tests=(f"{COLLECTING}::test_a_client_repeats_its_report_and_counts_what_it_spent",),
@@ -79,7 +79,7 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
     Mutant(
         name="a-changed-answer-is-reported-anew",
         trap=40,
-        file="src/discreet/local/clients/perturbing.py",
+        file="src/discreet/local/clients/memory.py",
         old="        key = json.dumps(question.to_dict(), sort_keys=True)\n",
         new='        key = json.dumps(question.to_dict() | {"true": str(true)}, sort_keys=True)\n',
         tests=(f"{COLLECTING}::test_no_report_tells_that_an_answer_has_changed",),

@@ -77,7 +77,7 @@ POSTGRES = (
     Mutant(
         name="a-day-that-is-infinite",
         trap=33,
-        file=f"{FOLDER}/dialect.py",
+        file=f"{FOLDER}/calendar.py",
         old='            return s.choose([(s.call("isfinite", day), s.cast(clamped, "BIGINT"))], s.null())\n',
         new='            return s.cast(clamped, "BIGINT")\n',
         tests=(f"{BATTERY}[dates-plain rows]",),
@@ -127,7 +127,7 @@ POSTGRES = (
     Mutant(
         name="a-collation-makes-two-texts-one",
         trap=18,
-        file=f"{FOLDER}/dialect.py",
+        file=f"{FOLDER}/texts.py",
         old="    return exp.Paren(this=exp.Collate(this=s.own(text), expression=rule))\n",
         new="    return s.own(text) if rule else s.null()\n",
         tests=(f"{ROWS}::test_texts_are_compared_byte_by_byte_whatever_the_collation",),

@@ -36,7 +36,7 @@ from discreet.engines.sql import cells
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
 from discreet.engines.sql.nodes import NodeCounter
-from discreet.engines.sql.units import unit_line
+from discreet.engines.unit_lines import unit_line
 from discreet.engines.sql.views import joined
 from discreet.errors import BadSource
 from discreet.queries.tree import bits_of

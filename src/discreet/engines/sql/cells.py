@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.syntax import Sql
-from discreet.engines.sql.units import steps
+from discreet.engines.unit_lines import steps
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.columns.numeric import DoubleFormula, IntegerColumn, NumberColumn

@@ -5,26 +5,15 @@ value finds its cell" says: a text, a number or a key for categories, a boolean,
 double, days or microseconds since 1970-01-01; null for what cannot be read. Every expression is
 total. Where a cast of some database reads more than the rule (`1_000`, `0x1F`) or less exactly (an offset
 dropped, nanoseconds rounded up), the rule's own pattern or integer arithmetic stands before it.
-
-Columns whose cells are equal steps along a line of integers have their units turned into codes in memory. Twenty million units are clamped, moved and divided by numpy in a twentieth of the time that a database
-takes to write the same as expressions. The arithmetic is that of `sql.cells`, in 64 bits, exact.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.fields import FieldType
 from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.column import Column
-from discreet.schema.columns.numeric import IntegerColumn
-from discreet.schema.columns.temporal import CLOCK_GRANULARITIES, TemporalColumn
 from discreet.schema.columns.values import (
     FALSE_WORDS,
     INSTANT_PATTERN,
@@ -196,49 +185,3 @@ class _Reader:
         has_clock = s.less(s.whole(10), s.call("length", value))
         moment = s.add(midnight, s.choose([(has_clock, clock)], s.whole(0)))
         return s.choose([(dialect.matches(value, INSTANT_PATTERN), moment)], s.null())
-
-
-@dataclass(frozen=True, slots=True)
-class UnitLine:
-    """Units from `low` to `high`, `step` of them to a cell; those beyond count at the edge, or nowhere."""
-
-    low: int
-    high: int
-    step: int
-    keeps_outside: bool
-
-    def codes(self, units: NDArray[Any], room: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The codes of units, without those that lie in no value cell; written to the first places of `room`."""
-        units = units.astype(np.int64, copy=False)
-        limits = np.iinfo(np.int64)
-        if self.low == limits.min and self.high == limits.max:
-            pass  # nothing lies outside
-        elif self.keeps_outside:
-            units = np.clip(units, self.low, self.high)
-        else:
-            units = units[(units >= self.low) & (units <= self.high)]
-        low = np.uint64(self.low % 2**64)  # modulo 2^64: right even where the span has 64 bits
-        codes = np.subtract(units.view(np.uint64), low, out=room[: len(units)])
-        if self.step > 1:
-            codes //= np.uint64(self.step)
-        return codes
-
-
-def steps(column: TemporalColumn) -> int | None:
-    """Units to a cell; `None` where cells differ in length, as months do."""
-    per_day = 1 if column.kind == "date" else MICROSECONDS_PER_DAY
-    sizes = CLOCK_GRANULARITIES | {"day": per_day, "week": 7 * per_day}
-    return sizes.get(column.granularity)
-
-
-def unit_line(column: Column) -> UnitLine | None:
-    """The line of a column, if its cells are equal steps along one."""
-    if isinstance(column, IntegerColumn):
-        step: int | None = column.width
-    else:
-        step = steps(column) if isinstance(column, TemporalColumn) else None
-    if step is None:
-        return None
-    assert isinstance(column, IntegerColumn | TemporalColumn)
-    low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
-    return UnitLine(int(low), int(high), step, column.outside == "edge")

@@ -229,7 +229,7 @@ def _remembered(question: Any, answers: list[str], people: list[str], path: Path
 
     from discreet.cli.files import write_text
     from discreet.errors import BadInput
-    from discreet.local.clients.perturbing import Client
+    from discreet.local.clients.memory import Client
 
     try:
         stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
