@@ -36,8 +36,8 @@ from discreet.engines.sql import cells
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
 from discreet.engines.sql.nodes import NodeCounter
-from discreet.engines.unit_lines import unit_line
 from discreet.engines.sql.views import joined
+from discreet.engines.unit_lines import unit_line
 from discreet.errors import BadSource
 from discreet.queries.tree import bits_of
 from discreet.schema.columns.column import Column

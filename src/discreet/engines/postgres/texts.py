@@ -1,4 +1,4 @@
-"""Texts in PostgreSQL: compared by their bytes, whatever the collation, and numbers spelled as everywhere else."""
+"""Texts and cells in PostgreSQL: texts are compared by their bytes, whatever the collation; numbers are spelled as everywhere else."""
 
 from __future__ import annotations
 
