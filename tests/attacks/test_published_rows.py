@@ -13,10 +13,10 @@ from discreet.attacks.definitions import (
     one_row_published,
     separated_neighbours,
 )
+from discreet.attacks.differencing import bits_from_refused_sums, value_from_refused_maximum
 from discreet.attacks.generalised import covers, homogeneous
+from discreet.attacks.linking import Scoreboard
 from discreet.attacks.microdata import certain, rebuilt
-from discreet.attacks.refusals import bits_from_refused_sums, value_from_refused_maximum
-from discreet.attacks.sparse_rows import Scoreboard
 from discreet.audits.attacking import (
     audit_refusal,
     deanonymise,

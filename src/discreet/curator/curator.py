@@ -21,10 +21,10 @@ from discreet.artifacts.answers import Answers
 from discreet.core.mechanisms import AboveThreshold, PartitionSelection
 from discreet.core.vault import Vault
 from discreet.curator.accuracy import Preview
-from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answers.answering import Measured
 from discreet.curator.choosing import (
     Choice,
+    CuratorAlert,
     Discovery,
     accounting_of,
     chargeable,
