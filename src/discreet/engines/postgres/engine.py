@@ -2,49 +2,30 @@
 
 One scan for each verb, by GROUPING SETS where several marginals are asked for. An identifier's rows are
 numbered by a window function in each verb, which sorts them on the server.
-
-Nothing is kept on the server, for that would take more than SELECT. Every verb runs in the same transaction, so
-each sees the same rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.postgres.address import TableName
-from discreet.engines.postgres.dialect import DIALECT
-from discreet.engines.postgres.session import Session
 from discreet.engines.protocol import Counts, Progress
-from discreet.engines.scanned_rows import ScannedRows
 from discreet.engines.sources import Source
 from discreet.engines.sql.engine import SqlEngine
-from discreet.engines.sql.layers import Layers
 from discreet.engines.sql.nodes import NodeCounter
-from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource
 from discreet.schema.columns.column import Column
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
-_MOST_COLUMNS = 500
-"""A code, a value and a unit of each are columns of one query, which may have 1,664."""
-
-
-class TableRows(ScannedRows):
-    """See `ScannedRows`."""
-
-    def __init__(
-        self, session: Session, schema: Schema, table: Sql, fields: Sequence[tuple[str, str]]
-    ) -> None:
-        if schema.unit.identifier is not None and len(schema.columns) > _MOST_COLUMNS:
-            raise BadSource(
-                f"The schema declares {len(schema.columns)} columns besides an identifier. No row was read. PostgreSQL allows at most {_MOST_COLUMNS}; declare fewer."
-            )
-        super().__init__(session, schema, table, Layers(schema, fields, DIALECT))
+if TYPE_CHECKING:
+    from discreet.engines.postgres.rows import TableRows
+    from discreet.engines.postgres.session import Session
 
 
 def open_source(
@@ -62,7 +43,7 @@ def open_source(
     session = _opened(source, memory_limit)
     try:
         from discreet.engines.postgres.catalog import found_table, found_view
-        from discreet.engines.postgres.engine import TableRows
+        from discreet.engines.postgres.rows import TableRows
 
         found = found_table if schema.view is None else found_view
         table, fields = found(session, TableName.read(source.table or ""), schema)

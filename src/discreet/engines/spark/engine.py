@@ -79,8 +79,6 @@ def describe_source(source: Source, csv: CsvOptions | None) -> list[tuple[str, s
 
 
 def _opened(source: Source, progress: Progress | None) -> Session:
-    from discreet.engines.spark.engine import session_of
-
     spark = session_of(source)
     from discreet.engines.spark.session import Session
 
