@@ -173,11 +173,6 @@ class DuckDBEngine(SqlEngine):
         )
         return found, place, counting.totals
 
-    def _node_counts(
-        self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
-    ) -> Counts:
-        return self._nodes.count(columns, shifts, nodes)
-
     def _slots_query(self, found: Sequence[Grouping]) -> tuple[list[str], exp.Select]:
         """The columns that are grouped by, and a query for each row's slots in them."""
         names = list(dict.fromkeys(name for grouping in found for name in grouping.columns))

@@ -7,21 +7,17 @@ A session that is started here is left running until the process ends: other tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.protocol import Counts, Progress
+from discreet.engines.protocol import Progress
 from discreet.engines.scanned_rows import ScannedRows
 from discreet.engines.sources import Source
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
 from discreet.engines.sql.layers import Layers
-from discreet.engines.sql.nodes import NodeCounter
 from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource
 from discreet.schema.columns.column import Column
@@ -119,7 +115,6 @@ class SparkEngine(SqlEngine):
     def __init__(self, session: Session, schema: Schema, rows: ScannedRows) -> None:
         super().__init__(session, schema, rows)
         self._spark = session
-        self._nodes = NodeCounter(session, rows)
 
     def _by_cell(self, keyed: Sql, number: int) -> exp.Select:
         """By rows of one key each: Spark groups those twice as fast as GROUPING SETS over several columns."""
@@ -127,11 +122,6 @@ class SparkEngine(SqlEngine):
         cells = exp.select(exp.alias_(s.call("explode", keys), "cell")).from_(keyed)
         counted = exp.select(s.name("cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
         return counted.from_(cells.subquery("cells", copy=False)).group_by(s.name("cell"))
-
-    def _node_counts(
-        self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
-    ) -> Counts:
-        return self._nodes.count(columns, shifts, nodes)
 
     def close(self) -> None:
         self._spark.close()
