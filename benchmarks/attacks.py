@@ -33,12 +33,11 @@ from discreet.audits.attacking.reconstructing import (
     schema_of,
     subsets_from_release,
 )
-from discreet.audits.guessing.mutants import ShrunkNoise
+from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.local.clients.drawing import randomised
 from discreet.local.collector.collecting import estimate
 from discreet.local.collector.frequencies import Frequencies
-from discreet.local.protocols.odds import lower_exp
-from discreet.local.protocols.protocol import variance_of_share
+from discreet.local.protocols.protocol import lower_exp, variance_of_share
 from discreet.local.protocols.randomised_response import RandomisedResponse
 from discreet.local.question import PROTOCOLS, Question
 

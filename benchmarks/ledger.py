@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
 from discreet.ledger import Ledger
+from discreet.ledger.account import Loss
 from discreet.ledger.chain import draft
-from discreet.ledger.loss import Loss
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 

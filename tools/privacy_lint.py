@@ -109,7 +109,6 @@ EXEMPT = {
         "float",
     ): "bounds of IEEE doubles, beyond which SQL would raise",
     ("engines/postgres/numbers.py", "float"): "writes literals of IEEE doubles",
-    ("engines/postgres/places.py", "float"): "writes literals of IEEE doubles",
     ("engines/postgres/texts.py", "float"): "limits between the spellings of IEEE doubles",
     ("engines/spark/dialect.py", "float"): "writes literals of IEEE doubles",
     ("engines/spark/spelling.py", "float"): "limits between the spellings of IEEE doubles",

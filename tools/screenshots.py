@@ -24,7 +24,7 @@ from discreet.service.application import build
 from discreet.service.demo import demo_settings, open_demo, publish_demo
 from discreet.service.desk import Desk
 from discreet.service.serving import address_of, bound_socket, config_for
-from discreet.service.watching.logs import RequestLog
+from discreet.service.watching import RequestLog
 
 MOST_BYTES = 150_000
 """The most that all pictures of the README take together."""

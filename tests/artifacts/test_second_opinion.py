@@ -31,7 +31,7 @@ from discreet.families.groups.queries.group_ranges import GroupStrategy
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import LAWS, DiscreteGaussianLaw
-from discreet.queries.stored import query_types
+from discreet.queries.registry import query_types
 from discreet.releases.verifying import verify
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "check_release.py"

@@ -13,10 +13,9 @@ from discreet.attacks.generalised import covers
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.custodian.disclosure import anonymity as anonymity_module
-from discreet.custodian.disclosure.anonymity import anonymity, furthest
+from discreet.custodian.disclosure.anonymity import TECHNIQUES, anonymity, furthest
 from discreet.custodian.disclosure.mondrian import anonymised, lost_detail, suppressed
-from discreet.custodian.disclosure.scorecard import TECHNIQUES
-from discreet.custodian.disclosure.swapping import minimised, swapped
+from discreet.custodian.disclosure.publications import minimised, swapped
 from discreet.errors import BadInput
 
 

@@ -7,13 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.attacks.definitions import counterexamples, largest_difference, one_row_published
-from discreet.attacks.generalised import covers
-from discreet.attacks.intersecting import homogeneous
+from discreet.attacks.definitions import (
+    counterexamples,
+    largest_difference,
+    one_row_published,
+    separated_neighbours,
+)
+from discreet.attacks.differencing import bits_from_refused_sums, value_from_refused_maximum
+from discreet.attacks.generalised import covers, homogeneous
+from discreet.attacks.linking import Scoreboard
 from discreet.attacks.microdata import certain, rebuilt
-from discreet.attacks.refusals import bits_from_refused_sums, value_from_refused_maximum
-from discreet.attacks.separating import separated_neighbours
-from discreet.attacks.sparse_rows import Scoreboard
 from discreet.audits.attacking import (
     audit_refusal,
     deanonymise,

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.attacks.reconstruction import consistent_candidate, decoded, random_subsets
-from discreet.attacks.reconstruction.exhaustive import all_subset_counts
+from discreet.attacks.reconstruction import (
+    all_subset_counts,
+    consistent_candidate,
+    decoded,
+    random_subsets,
+)
 from discreet.audits.attacking import reconstruct, reconstruct_all_subsets
 from discreet.errors import BadInput
 

@@ -11,7 +11,7 @@ import pytest
 from discreet.attacks.linking import Link, Traces
 from discreet.attacks.linking import link as linked
 from discreet.audits.attacking import link, trace, unique
-from discreet.custodian.disclosure.uniqueness import uniqueness
+from discreet.custodian.disclosure.anonymity import uniqueness
 from discreet.errors import BadInput, BadSource
 from discreet.plain_tables import read_columns, write_columns
 

@@ -14,7 +14,7 @@ from discreet.attacks.differencing import Aggregate
 from discreet.attacks.differencing import difference as follow
 from discreet.attacks.membership import Advantage, homer_scores, most_advantage
 from discreet.audits.attacking import average, difference, match, member
-from discreet.audits.guessing.mutants import ShrunkNoise
+from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.errors import BadInput
 
 SCHEMA = dc.Schema.loads(

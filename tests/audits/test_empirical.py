@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 from discreet.audits.guessing import game as empirical
 from discreet.audits.guessing.game import (
     Tally,
+    Trial,
     certified_epsilon,
     certified_from_outputs,
     certified_from_scores,
@@ -20,9 +21,8 @@ from discreet.audits.guessing.game import (
     fair_coins,
     lowest_share,
 )
+from discreet.audits.guessing.game import log_ratio as log_ratio_of
 from discreet.audits.guessing.subjects import FAST_RUNS, MUTANT, RUNS, SUBJECTS, joint_epsilon
-from discreet.audits.guessing.trials import Trial
-from discreet.audits.guessing.trials import log_ratio as log_ratio_of
 from discreet.core.mechanisms import DiscreteLaplace
 from discreet.core.mechanisms.registry import MECHANISMS
 from discreet.core.noise import DrawnNoise

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from discreet.audits.guessing.laws import NoisePool, checked_law
-from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import (
     _alert,
     _choice,
@@ -20,7 +19,7 @@ from discreet.audits.guessing.releases import (
     recorded_laws,
 )
 from discreet.audits.guessing.subjects import MUTANT
-from discreet.audits.guessing.suite import registered_algorithms, release_jobs
+from discreet.audits.guessing.suite import ShrunkNoise, registered_algorithms, release_jobs
 from discreet.audits.guessing.tables import ends_of, neighbouring_tables
 from discreet.audits.material.tables import _COLUMNS
 from discreet.audits.observing import Step

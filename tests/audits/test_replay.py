@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.artifacts.measurement import Measurement
-from discreet.audits.material.tables import GeneratedTable, random_table
-from discreet.audits.material.workloads import possible
+from discreet.audits.material.tables import GeneratedTable, possible, random_table
 from discreet.audits.observing import Divergence, Step
 from discreet.core.vault import Grant
 from discreet.families.shared.estimate.public_random import generator as public_generator

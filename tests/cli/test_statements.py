@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.cli.statements import statements
+from discreet.cli.commands.reading.ask import statements
 
 CASES = {
     "SELECT 1\nSELECT 2\n\n": ["SELECT 1", "SELECT 2"],

@@ -11,8 +11,8 @@ import pytest
 
 import discreet as dc
 from discreet.curator.accuracy import margin_of
+from discreet.curator.curator import version_of
 from discreet.curator.planning import plan_question
-from discreet.curator.versions import version_of
 from discreet.errors import AnswerLost
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from tests.curator.conftest import Opener, schema_of, table_of

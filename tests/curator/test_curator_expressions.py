@@ -15,8 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.curator.answers.answering import Measured, answers_from
-from discreet.curator.planning import plan_question
-from discreet.curator.sharing import measured_once
+from discreet.curator.planning import measured_once, plan_question
 from discreet.engines import open_engine
 from discreet.engines.duckdb.dialect import DIALECT
 from discreet.engines.sql.expressions import Compiler

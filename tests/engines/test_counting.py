@@ -16,7 +16,7 @@ import pytest
 
 from discreet.engines import Engine, held_keys
 from discreet.engines.duckdb import dialect as duckdb_dialect
-from discreet.engines.duckdb import nodes as duckdb_nodes
+from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.duckdb import session as duckdb_session
 from discreet.engines.duckdb.session import Session
 from discreet.engines.held_keys import Interleaving
@@ -130,7 +130,7 @@ WAYS: dict[str, tuple[Any, dict[str, object]]] = {
     "held": (held_keys, {}),
     "held, of few bits at a time": (held_keys, {"TOP_BITS": 7, "BLOCK_ROWS": 16, "PIECE_ROWS": 40}),
     "held, without Arrow": (duckdb_session.Session, {"has_arrow": False}),
-    "scanned": (duckdb_nodes, {"MOST_HELD_BYTES": -1}),
+    "scanned": (duckdb_engine, {"MOST_HELD_BYTES": -1}),
 }
 
 

@@ -26,7 +26,7 @@ from discreet.engines.sql.expressions import Compiler
 from discreet.errors import BadQuestion
 from discreet.privacy.budget import Budget
 from discreet.questions.expressions import Call, Expression
-from discreet.questions.limits.written_size import copies
+from discreet.questions.limits.work import copies
 from discreet.questions.reading.expressions import ExpressionReader
 from discreet.questions.reading.walk import DEEPEST
 from discreet.releases import release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audits.material.workloads import possible
+from discreet.audits.material.tables import possible
 from discreet.errors import BadInput
 from discreet.queries.classes import parse_class
 from discreet.queries.registry import registered

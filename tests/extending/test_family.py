@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.audits.forgery import registered as forged_classes
-from discreet.audits.material.workloads import possible
+from discreet.audits.material.tables import possible
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.queries.classes import parse_class
 from discreet.queries.registry import Family, register, registered

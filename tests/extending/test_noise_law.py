@@ -12,8 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet.audits.guessing.laws import checked_law
-from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import audit_release
+from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.audits.material.tables import GeneratedTable
 from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput, BadRelease

@@ -11,8 +11,8 @@ from typing import Any
 
 import discreet as dc
 from discreet.answering import ReleaseReader
-from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import audit_release
+from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.audits.material.tables import GeneratedTable
 from discreet.releases.verifying import verify
 from tests.harness.replay import check_neighbours

@@ -12,8 +12,8 @@ import discreet as dc
 from discreet.answering.regions.region import Region
 from discreet.errors import BadRelease
 from discreet.families.groups.answer import noisy_ranges as noisy_ranges_module
+from discreet.families.groups.answer.bounds import group_range_bound, noise_bound
 from discreet.families.groups.answer.noisy_ranges import noisy_ranges
-from discreet.families.groups.answer.range_bounds import group_range_bound, noise_bound
 from discreet.families.groups.answer.range_source import GroupRangeSource
 from discreet.privacy.budget import Budget
 from discreet.questions.conditions import both

@@ -11,7 +11,7 @@ from discreet.errors import BadInput
 from discreet.families.groups.queries.group_ranges import GroupBuckets, GroupStrategy
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
 from discreet.queries.measurable import SATURATION, CountQuery, TallyQuery
-from discreet.queries.stored import query_from_dict
+from discreet.queries.registry import query_from_dict
 from tests.groups.people import schema_of, tallied
 
 MATRIX = tuple(tuple((3 * row + 5 * cell) % 11 - 5 for cell in range(40)) for row in range(3))

@@ -33,8 +33,7 @@ from discreet.privacy.composition import basic
 from discreet.privacy.cost import Accounting
 from discreet.privacy.guidance import epsilon_at
 from discreet.privacy.laws import NoiseLaw
-from discreet.privacy.loss_mechanisms import pure_loss
-from discreet.privacy.loss_noise import noise_loss
+from discreet.privacy.loss_mechanisms import noise_loss, pure_loss
 
 if TYPE_CHECKING:
     from numpy.random import Generator

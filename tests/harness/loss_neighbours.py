@@ -32,8 +32,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.audits.losses import step_losses
-from discreet.audits.material.tables import GeneratedTable
-from discreet.audits.material.workloads import Job, possible
+from discreet.audits.material.tables import GeneratedTable, Job, possible
 from discreet.audits.observing import Divergence, RecordingNoise, ReplayingNoise, Tape
 from discreet.audits.progress import Progress
 from discreet.core.checked_engine import CheckedEngine

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from discreet.audits.material.tables import GeneratedTable, random_row
-from discreet.audits.material.workloads import Job, possible
+from discreet.audits.material.tables import GeneratedTable, Job, possible, random_row
 from discreet.errors import DiscreetError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 from discreet.artifacts.files import release_bytes
 from discreet.artifacts.release import Release
 from discreet.audits.losses import StepLoss, step_losses, tree_levels
-from discreet.audits.material.tables import GeneratedTable, random_table, written
-from discreet.audits.material.workloads import Job
+from discreet.audits.material.tables import GeneratedTable, Job, random_table, written
 from discreet.audits.observing import Divergence, Tape, recording, replaying
 from discreet.core.noise import NoiseSource
 from discreet.errors import DiscreetError

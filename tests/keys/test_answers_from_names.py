@@ -16,9 +16,9 @@ from discreet.answering import ReleaseReader
 from discreet.answering.overview import telling_claims
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.core.mechanisms import PartitionSelection
-from discreet.families.keys.answer.key_source import KeySource
-from discreet.families.keys.estimate.unnamed import most_unnamed, noise_level
-from discreet.families.keys.release.naming import _unnamed
+from discreet.families.keys.answer import KeySource
+from discreet.families.keys.estimate import most_unnamed, noise_level
+from discreet.families.keys.release import _unnamed
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from tests.keys.towns import BUDGET, SURE, TOWNS, frame_of, schema_of
 

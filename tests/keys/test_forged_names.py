@@ -13,8 +13,7 @@ import pytest
 import discreet as dc
 from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import read_members, release_members
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import Release
+from discreet.artifacts.release import Naming, Release
 from discreet.audits.forgery import (
     Subject,
     a_few_of_each,
@@ -23,7 +22,7 @@ from discreet.audits.forgery import (
     forge_another_version,
     is_refused,
 )
-from discreet.families.keys.queries.key_counts import KeyCounts
+from discreet.families.keys.queries import KeyCounts
 from discreet.privacy.cost import Cost
 from discreet.releases.verifying import verify
 from tests.keys.towns import BUDGET, TOWNS, frame_of, schema_of

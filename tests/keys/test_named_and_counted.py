@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.artifacts.naming import Naming
+from discreet.artifacts.release import Naming
 from discreet.audits.guessing.releases import audit_release
 from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.observing import recording
 from discreet.engines import open_engine
-from discreet.families.keys.queries.key_counts import KeyCounts
-from discreet.families.keys.release.naming import GAUSSIAN, OPTIMAL
+from discreet.families.keys.queries import KeyCounts
+from discreet.families.keys.release import GAUSSIAN, OPTIMAL
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tallies import keys_touched
 from discreet.releases.verifying import verify

@@ -16,7 +16,7 @@ from discreet.errors import (
     Refused,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.loss import GRAINS, Loss, loss_in
+from discreet.ledger.account import GRAINS, Loss, loss_in
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 from tests.paying import events, pay

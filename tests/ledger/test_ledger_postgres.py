@@ -29,8 +29,7 @@ from discreet.errors import (
     WrongUnit,
 )
 from discreet.ledger import Ledger, steps
-from discreet.ledger.upkeep.copying import copy_ledger
-from discreet.ledger.upkeep.repair import accept_mark
+from discreet.ledger.upkeep.repair import accept_mark, copy_ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected

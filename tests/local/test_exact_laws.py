@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import BadBudget, BadInput
 from discreet.local.clients.drawing import randomised
 from discreet.local.protocols import LocalHashing, Piecewise, RandomisedResponse, UnaryEncoding
-from discreet.local.protocols.odds import lower_exp, upper_log
+from discreet.local.protocols.protocol import lower_exp, upper_log
 from tests.local.enumerating import exact_law
 
 SMALL = {

@@ -8,8 +8,8 @@ import pytest
 from discreet import Budget, Schema, plan, release
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.tables.queries.marginals import Marginals
+from discreet.releases.algorithms import left_out_note
 from discreet.releases.preparing import prepare
-from discreet.releases.remarks import left_out_note
 
 TEXT = """
 dataset = "trips"

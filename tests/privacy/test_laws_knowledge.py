@@ -20,7 +20,7 @@ from discreet.privacy.laws import (
     law_from_dict,
 )
 from discreet.privacy.laws.law import Use
-from discreet.privacy.loss_noise import listed_loss, noise_loss
+from discreet.privacy.loss_mechanisms import listed_loss, noise_loss
 
 TWO = Sensitivity(l1=4, l2_squared=8)
 """Two numbers that move by 2 each."""

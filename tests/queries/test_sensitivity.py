@@ -24,7 +24,7 @@ from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.blocks import BlockCounts, CutCounts, GridCounts
 from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
-from discreet.queries.stored import query_types
+from discreet.queries.registry import query_types
 from discreet.reference.intervals.range_count import RangeCount
 from discreet.schema import Schema
 from tests.groups.test_group_sensitivity import QUERIES as BY_GROUP

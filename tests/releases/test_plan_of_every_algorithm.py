@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audits.material.workloads import possible
+from discreet.audits.material.tables import possible
 from discreet.privacy.budget import Budget
 from discreet.releases.planning import plan
 from discreet.schema import Schema

@@ -25,8 +25,13 @@ from discreet.samplers.gaussian import (
     proposal_scale,
     units_for_rounding,
 )
-from discreet.samplers.laplace import GeometricSampler, signed_sampler, unsigned_sampler
-from discreet.samplers.table import DigitTable, Widths
+from discreet.samplers.laplace import (
+    DigitTable,
+    GeometricSampler,
+    Widths,
+    signed_sampler,
+    unsigned_sampler,
+)
 from tests.chosen_entropy import ConstantEntropy, ReplayedEntropy
 from tests.samplers.test_samplers_goodness_of_fit import (
     FALSE_ALARM,

@@ -23,7 +23,7 @@ from discreet.service.desk import Desk
 from discreet.service.house import House, open_house
 from discreet.service.serving import address_of, bound_socket, config_for
 from discreet.service.settings import DatasetSettings, Limits, ReleaseSettings, Settings
-from discreet.service.watching.logs import RequestLog
+from discreet.service.watching import RequestLog
 
 SCHEMA = """
 dataset = "people"

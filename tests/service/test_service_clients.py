@@ -17,7 +17,7 @@ from sqlalchemy.dialects import registry
 
 import discreet as dc
 from discreet.client import dbapi
-from discreet.client.answers import answers_in
+from discreet.client.connection import answers_in
 from discreet.client.transport import HttpTransport, Unreachable
 from tests.service.running import COUNT, Running
 

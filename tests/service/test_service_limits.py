@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadInput
-from discreet.service.limits.rate import RateLimit
+from discreet.service.limits.bodies import check_sql
 from discreet.service.limits.refusals import TooLarge, TooMany
-from discreet.service.limits.running import departure
-from discreet.service.limits.sizes import check_sql
+from discreet.service.limits.running import RateLimit, departure
 from discreet.service.publishing import Workshop
 from discreet.service.serving import bound_sockets
 from discreet.service.settings import Limits

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.attacks.reconstruction.exhaustive import all_subset_counts, consistent_candidate
+from discreet.attacks.reconstruction import all_subset_counts, consistent_candidate
 from discreet.errors import BadInput
 from discreet.theory.incidence import direct_std, infer_conditional, inference_std, joint_estimate
 from discreet.theory.markov import (

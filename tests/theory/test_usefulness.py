@@ -10,8 +10,12 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.errors import BadInput, NotAnswerable
-from discreet.families.halfspaces.answer.usefulness import divisions
-from discreet.families.halfspaces.estimate.cut_rows import directions_of, most_cut, most_inside
+from discreet.families.halfspaces.answer.usefulness import (
+    directions_of,
+    divisions,
+    most_cut,
+    most_inside,
+)
 from discreet.families.halfspaces.estimate.prior import random_halfspaces
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class

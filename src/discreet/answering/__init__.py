@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.answering.many_counts import ManyCounts
+    from discreet.answering.estimates import ManyCounts
     from discreet.answering.verification.signing import new_signing_key, sign_release
     from discreet.answering.verification.verify import Verification, verify_costs
     from discreet.families.reader import ReleaseReader, open_release
 
 _PLACES = {
-    "ManyCounts": "answering.many_counts",
+    "ManyCounts": "answering.estimates",
     "ReleaseReader": "families.reader",
     "Verification": "answering.verification.verify",
     "new_signing_key": "answering.verification.signing",

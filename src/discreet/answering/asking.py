@@ -13,8 +13,7 @@ from functools import partial, reduce
 import numpy as np
 
 from discreet.answering.combining import best_reason, places_of, settled, that_adds_up
-from discreet.answering.estimates import NO_GROUPS, Estimates
-from discreet.answering.many_counts import ManyCounts, many_counts
+from discreet.answering.estimates import NO_GROUPS, Estimates, ManyCounts, many_counts
 from discreet.answering.regions.region import (
     Asked,
     BoxRegions,
@@ -31,7 +30,6 @@ from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.library import Library
 from discreet.privacy.exact import confidence_level
 from discreet.questions.conditions import both, columns_named, null_test, opposite
-from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.derived import derived_note, through_sources
 from discreet.questions.keys import (
     ComputedKey,
@@ -43,6 +41,7 @@ from discreet.questions.keys import (
 )
 from discreet.questions.notes import (
     beyond_bounds,
+    counted_rows_note,
     divided_cells,
     undeclared_values,
     unsettled_groups,

@@ -23,10 +23,13 @@ import numpy.typing as npt
 from discreet.answering.estimates import NO_GROUPS, Estimates, is_combined
 from discreet.answering.readings import combined, independent
 from discreet.answering.regions.region import Region
-from discreet.answering.source import Found, Refusal
+from discreet.answering.source import Found, Refusal, Source
 from discreet.arrays import Integers
 from discreet.artifacts.answer import Covers
 from discreet.errors import DiscreetError, NotAnswerable
+from discreet.families.shared.answer.library import Library
+from discreet.queries.places import loaded
+from discreet.queries.registry import families
 from discreet.schema import Schema
 
 APART_NOTE = (
@@ -153,3 +156,16 @@ def places_of(
     order = np.argsort(offered, kind="stable")
     place = order[np.minimum(np.searchsorted(offered[order], wanted), len(order) - 1)]
     return place, np.asarray(offered[place] == wanted)
+
+
+def additive_sources(library: Library) -> list[Source]:
+    """Sources whose counts add up however they are summed: see `Family.additive`."""
+    return [loaded(place)(library) for family in families() for place in family.additive]
+
+
+def sources_of(library: Library) -> list[Source]:
+    """Arrays of counts come from the first of them that has them."""
+    places = [place for family in families() for place in family.pooled]
+    pooled: list[Source] = [loaded(place)(library) for place in places]
+    pooled.sort(key=lambda source: not source.is_first)
+    return [*pooled, *library.evidence.sources]

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy.typing as npt
 
 from discreet.answering.asking import Asking
-from discreet.answering.many_counts import ManyCounts
+from discreet.answering.combining import additive_sources, sources_of
+from discreet.answering.estimates import ManyCounts
 from discreet.answering.overview import Overview, overview
 from discreet.answering.population import (
     PopulationShare,
@@ -18,7 +19,6 @@ from discreet.answering.population import (
     share_interval,
 )
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
-from discreet.answering.release_sources import additive_sources, sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
 from discreet.answering.usefulness import usefulness
 from discreet.artifacts.answer import Answer

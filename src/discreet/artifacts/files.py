@@ -20,6 +20,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import RLock
 from typing import IO, Any
 
 import numpy as np
@@ -27,8 +28,12 @@ import numpy.typing as npt
 
 from discreet.artifacts.manifest import manifest_of, release_of
 from discreet.artifacts.release import FORMAT_VERSION, Release
-from discreet.artifacts.syntax_trees import making_a_tree
 from discreet.errors import BadInput, BadRelease, DiscreetError
+
+making_a_tree = RLock()
+"""Held around every call that leads to `ast.parse`: numpy reads the header of an array so, jinja2 a template.
+CPython 3.11 counts the depth of a tree in a place that all threads share, so two threads that parse at once can both fail."""
+
 
 MANIFEST, SIGNATURE = "manifest.json", "signature.json"
 FORMAT = "discreet release"

@@ -21,8 +21,7 @@ from discreet.artifacts.measurement import (
     TreeLevel,
     TreeMeasurement,
 )
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import ErrorClaim, Measured, Part, Release
+from discreet.artifacts.release import ErrorClaim, Measured, Naming, Part, Release
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadRelease
 from discreet.privacy.adjacency import Sensitivity
@@ -30,7 +29,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import law_from_dict
 from discreet.queries.classes import parse_class
-from discreet.queries.stored import query_from_dict
+from discreet.queries.registry import query_from_dict
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 

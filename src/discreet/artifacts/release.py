@@ -9,12 +9,44 @@ from typing import Any
 import numpy.typing as npt
 
 import discreet
-from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
-from discreet.artifacts.naming import Naming
+from discreet.artifacts.measurement import Keeper, Measurement, Selection, TreeMeasurement
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting
+from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
+from discreet.queries.tallies import Key
 from discreet.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Keys over some columns that enough units hold, in order, and what it cost to name them.
+
+    Thread safe: it never changes.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[Key, ...]
+    touched: int
+    """How many keys one unit can touch: the cost is shared by so many, at worst."""
+    cost: Cost
+
+    def stored(self, kept: Keeper) -> dict[str, Any]:
+        return {
+            "type": "naming",
+            "columns": list(self.columns),
+            "keys": [list(key) for key in self.keys],
+            "touched": self.touched,
+            "paid": self.cost.to_dict(),
+        }
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "kind": "naming",
+            "columns": list(self.columns),
+            "touched": self.touched,
+            "keys": len(self.keys),
+        }
+
 
 Measured = Measurement | TreeMeasurement | Selection | Naming
 """What a part of a release is made of."""

@@ -34,8 +34,7 @@ from discreet.artifacts.files import (
 )
 from discreet.audits.guessing.suite import BUDGETS, OPEN_SCHEMAS, RANDOM_SCHEMAS, SCHEMAS
 from discreet.audits.material.alterations import Alteration, Members, alterations
-from discreet.audits.material.tables import GeneratedTable, random_table, written
-from discreet.audits.material.workloads import Job, possible
+from discreet.audits.material.tables import GeneratedTable, Job, possible, random_table, written
 from discreet.audits.progress import Progress
 from discreet.errors import BadInput, BadRelease
 from discreet.families.shared.estimate.public_random import generator

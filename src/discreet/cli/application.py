@@ -16,15 +16,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("schema", "Declare the public facts about a table."),
     "plan": ("plan", "Show the expected errors, before any row is read."),
     "release": ("release", "Publish a table once, under a privacy budget."),
-    "show": ("reading.showing", "Show what a release holds, with questions that it answers."),
+    "show": ("reading.showing:show", "Show what a release holds, with questions that it answers."),
     "ask": ("reading.ask", "Ask a release a question in SQL: free, any number of times."),
-    "synthesize": ("reading.synthesizing", "Draw synthetic rows from a release."),
-    "compare": ("reading.comparing", "Compare a release with the true table. NOT PRIVATE."),
+    "synthesize": ("reading.showing:synthesize", "Draw synthetic rows from a release."),
+    "compare": ("reading.verify:compare", "Compare a release with the true table. NOT PRIVATE."),
     "curator": ("curator", "Ask a table live questions, each charged to the ledger."),
     "serve": ("service.serving", "Serve live questions and releases over HTTP, with a web page."),
-    "report": ("reading.report", "Write a release's report: one HTML file."),
+    "report": ("reading.showing:report", "Write a release's report: one HTML file."),
     "verify": (
-        "reading.verify",
+        "reading.verify:verify",
         "Recompute a release's cost and estimates, and check its signature.",
     ),
     "key": ("key", "Make a key to sign releases with."),
@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),
 }
-"""Name -> module in this package (with its `command`), and the line that `--help` shows."""
+"""Name -> module in this package (with its `command`, or `module:name`), and the line that `--help` shows."""
 
 EPILOG = """\b
 A first walk:
@@ -62,8 +62,9 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"discreet.cli.commands.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        found = importlib.import_module(f"discreet.cli.commands.{module}")
+        command: click.Command = getattr(found, name or "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,8 +7,12 @@ fails before the charge costs nothing; what fails after it stays charged, and is
 
 from __future__ import annotations
 
+import hashlib
+import os
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
@@ -17,10 +21,10 @@ from discreet.artifacts.answers import Answers
 from discreet.core.mechanisms import AboveThreshold, PartitionSelection
 from discreet.core.vault import Vault
 from discreet.curator.accuracy import Preview
-from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answers.answering import Measured
 from discreet.curator.choosing import (
     Choice,
+    CuratorAlert,
     Discovery,
     accounting_of,
     chargeable,
@@ -33,9 +37,8 @@ from discreet.curator.planning import (
 )
 from discreet.curator.recording import Record
 from discreet.curator.statements import Statements, measure
-from discreet.curator.versions import version_of
-from discreet.curator.visitors import Visitors
 from discreet.engines import open_engine
+from discreet.engines.opening import source_of
 from discreet.errors import BadBudget, BadInput
 from discreet.ledger import Ledger
 from discreet.ledger.names import name_of
@@ -44,8 +47,54 @@ from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.expressions import TRUE
-from discreet.releases.large_caps import warn_of_large_cap
+from discreet.releases.preparing import warn_of_large_cap
 from discreet.schema import Schema
+
+
+class Visitors:
+    """The questions that run in a curator: closing lets them end, and later ones are refused.
+
+    A question that met a closed table after its charge would have paid for nothing; so would one in a
+    forked child, where the table cannot be read. Thread safe: it changes under a lock.
+    """
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._inside = 0
+        self._is_closed = False
+        self._change = threading.Condition()
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """For the length of a question; refused once `close` was called."""
+        # Before the lock, which another thread may have held at the fork.
+        if os.getpid() != self._owner:
+            raise BadInput(
+                "The curator was opened before this process was forked, and cannot be asked here. "
+                "Nothing was read or charged. Open another in this process."
+            )
+        with self._change:
+            if self._is_closed:
+                raise BadInput("The curator is closed. Nothing was read or charged. Open another.")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._inside -= 1
+                self._change.notify_all()
+
+    def close(self) -> None:
+        """Refuse new questions, and wait until the running ones have ended.
+
+        In a forked child none are running: they are threads of its parent.
+        """
+        if os.getpid() != self._owner:
+            return
+        with self._change:
+            self._is_closed = True
+            while self._inside:
+                self._change.wait()
 
 
 class Curator:
@@ -353,3 +402,16 @@ class Curator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def version_of(source: object, schema: Schema) -> str:
+    """The state of a source: for files their places and times of change, never what is in them.
+
+    A table in memory has no version that outlives its curator.
+    """
+    found = source_of(source, schema)
+    if not found.files:
+        return f"in memory {uuid.uuid4().hex}"
+    times = [f"{path} {Path(path).stat().st_mtime_ns}" for path in found.files]
+    text = "\n".join([found.format, found.table or "", *times])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -39,7 +39,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.privacy.protection import Protected
 from discreet.queries.tallies import Cells, Tally, keys_touched
 from discreet.questions.expressions import TRUE
-from discreet.releases.large_caps import warn_of_large_cap
+from discreet.releases.preparing import warn_of_large_cap
 from discreet.schema import CategoryColumn, CsvOptions, NumberColumn, Schema
 
 LARGEST_POWER, SMALLEST_POWER = 60, -20

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.many_counts import ManyCounts
+from discreet.answering.estimates import ManyCounts
 from discreet.answering.reader import Reader
 from discreet.answering.usefulness import margin_of
 from discreet.artifacts.answer import Answer

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.errors import BadInput, DiscreetError, EntryTaken, LedgerDamaged, LedgerError
-from discreet.ledger.account import Account
+from discreet.ledger.account import Account, Loss, loss_in
 from discreet.ledger.chain import FORMAT, ORIGIN, Body, Row, opened
 from discreet.ledger.entry import CapChange, ChangeKind, Entry, EntryState, EntryView
-from discreet.ledger.loss import Loss, loss_in
 from discreet.privacy.protection import Protected, protected_in
 
 EntryKey = tuple[str, str | None, str, str, str | None]

@@ -12,12 +12,11 @@ import os
 from collections.abc import Callable
 
 from discreet.errors import AlreadyAsked, BadInput, EntryTaken, Refused, WrongUnit
-from discreet.ledger.account import Account, checked
+from discreet.ledger.account import Account, Loss, checked
 from discreet.ledger.book import Book
 from discreet.ledger.chain import Body, Draft, draft
 from discreet.ledger.entry import Entry, EntryState
 from discreet.ledger.journal import Journal
-from discreet.ledger.loss import Loss
 from discreet.ledger.names import name_of, name_or_none, text_of
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected

@@ -12,13 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, BadRelease
+from discreet.queries.measurable import ClampedSum, Marginal, PresentCount, Query
 from discreet.queries.places import loaded
 
 if TYPE_CHECKING:
     from discreet.queries.class_arguments import Argument
     from discreet.queries.classes import QueryClass
     from discreet.schema import Schema
+
 
 BUILT_IN = (
     "discreet.families.tables.family:FAMILY",
@@ -145,3 +147,26 @@ def merged(what: str) -> dict[str, Any]:
 def query_kinds() -> dict[str, Any]:
     """The families' own query types, by kind."""
     return {query.kind: query for family in families() for query in family.queries}
+
+
+_OF_THE_CORE: tuple[Any, ...] = (
+    Marginal,
+    ClampedSum,
+    PresentCount,
+)
+
+
+def query_types() -> dict[str, Any]:
+    """Every type of query by its kind: those of the core, then the families' own."""
+    return {query.kind: query for query in _OF_THE_CORE} | query_kinds()
+
+
+def query_from_dict(data: dict[str, Any]) -> Query:
+    """A query out of a file. An unknown kind fails: it is never guessed."""
+    try:
+        found: Query = query_types()[data["kind"]].from_dict(data)
+        return found
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadRelease("A stored query is not readable by this version.") from None

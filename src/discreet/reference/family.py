@@ -13,7 +13,7 @@ FAMILY = Family(
     name="reference",
     queries=(CutCounts, RangeCount),
     algorithms={
-        "marginals": ("discreet.reference.contingency.all_cells:AllCells",),
+        "marginals": ("discreet.reference.contingency:AllCells",),
         "intervals": (*_SEARCH, f"{_GENERAL}.release:GeneralIntervals"),
         "rectangles": _SEARCH,
         "unions": _SEARCH,
@@ -26,7 +26,7 @@ FAMILY = Family(
         "sanitised": "discreet.families.predicates.answer.sanitised:sanitised_of",
     },
     selections={
-        "buckets": f"{_GENERAL}.selected:among_walks",
-        "sanitised": f"{_GENERAL}.selected:among_listed",
+        "buckets": f"{_GENERAL}.scores:among_walks",
+        "sanitised": f"{_GENERAL}.scores:among_listed",
     },
 )

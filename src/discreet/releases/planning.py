@@ -20,9 +20,9 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.privacy.guidance import guidance
+from discreet.releases.algorithms import remarks
 from discreet.releases.foreseen import foreseen_claims
 from discreet.releases.preparing import Prospect, Workload, prepare
-from discreet.releases.remarks import remarks
 from discreet.releases.targets import (
     TargetError,
     best_epsilon,

@@ -6,19 +6,24 @@ The same code serves the planner and the release, so what was planned is what is
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from discreet.errors import BadInput
+from discreet.engines import column_names_and_types
+from discreet.engines.opening import refuse_row_as_header
+from discreet.errors import BadInput, LargeCap
 from discreet.families.shared.release.protocol import USUAL_ROWS, Prepared, PreparedClass
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.guidance import cap_warning
 from discreet.privacy.shares import accountings
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.questions.derived import derived_columns
 from discreet.releases.algorithms import algorithm_for
-from discreet.schema import Schema
+from discreet.schema import CsvOptions, Schema
+from discreet.schema.drafting import draft
 
 Workload = Sequence[QueryClass | str] | QueryClass | str
 
@@ -175,3 +180,25 @@ def purpose(prospect: Prospect) -> str:
     """The purpose that the ledger records with the charge."""
     listed = ", ".join(part.query_class.text for part in prospect.parts)
     return f"release: {listed}" if len(listed) <= 400 else f"release: {listed[:400]}..."
+
+
+def warn_of_large_cap(cap: Budget | None) -> None:
+    """Warn whoever called the public function that calls this; None, where no cap is set here, is silent."""
+    said = None if cap is None else cap_warning(cap)
+    if said is not None:
+        warnings.warn(said, LargeCap, stacklevel=4)
+
+
+def draft_schema(
+    source: object, csv: CsvOptions | None = None, *, says_header: bool = False
+) -> str:
+    """TOML with each column's name and kind, and blanks for a person to fill in.
+
+    `csv` says how a CSV file is written; the draft says so too. `says_header`: a person says that the first
+    line holds names, so a number in it does not make it a row.
+    """
+    described = column_names_and_types(source, CsvOptions() if csv is None and says_header else csv)
+    names = [name for name, _ in described]
+    if csv is not None and csv.names is None and not says_header:
+        refuse_row_as_header(names)
+    return draft(names, dict(described), csv)

@@ -17,13 +17,12 @@ import numpy as np
 
 from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection, TreeLevel, TreeMeasurement
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.artifacts.release import ErrorClaim, Naming, Part, Release
 from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.core.vault import Request
 from discreet.errors import BadRelease
-from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
+from discreet.families.shared.release.measured import no_more_than_all_rows
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.scores import Score

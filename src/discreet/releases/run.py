@@ -25,9 +25,8 @@ from discreet.engines.protocol import Engine
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import confidence_level
-from discreet.releases.large_caps import warn_of_large_cap
 from discreet.releases.output_file import OutputFile
-from discreet.releases.preparing import Prospect, Workload, prepare, purpose
+from discreet.releases.preparing import Prospect, Workload, prepare, purpose, warn_of_large_cap
 from discreet.releases.together import finished
 from discreet.schema import Schema
 

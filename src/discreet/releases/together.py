@@ -18,8 +18,8 @@ from discreet.answering.usefulness import MOVED
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
 from discreet.families.shared.answer.library import Library
+from discreet.families.shared.release.measured import no_more_than_all_rows
 from discreet.families.shared.release.protocol import Prepared, Verbs
-from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
 from discreet.queries.places import loaded
 from discreet.queries.registry import families, merged
 from discreet.releases.preparing import Prospect

@@ -6,14 +6,16 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from discreet.artifacts.measurement import Measurement
+from discreet.charts.columns import heat_figure, histogram_figure
 from discreet.charts.figure import Figure, Table, clipped
 from discreet.charts.scale import shown_beside
 from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.explanation import Explanation, explain
+from discreet.queries.measurable import Marginal
 from discreet.queries.places import loaded
-from discreet.queries.registry import families
+from discreet.queries.registry import families, merged
 from discreet.questions.spelling import sql_name as quoted
-from discreet.report.column_charts import heat_maps, histograms
 from discreet.report.content import Content
 from discreet.report.disclosure.meaning import (
     belief_table,
@@ -23,14 +25,107 @@ from discreet.report.disclosure.meaning import (
     ratio_figure,
     unit_table,
 )
-from discreet.report.examples import commands, questions_of, shell_word, sql_examples
 from discreet.report.loss import loss_figure
-from discreet.report.released import claims_table, facts_of, parts_table, percent
-from discreet.report.tables import lines_of, tables_table
+from discreet.report.released import claims_table, facts_of, measurements, parts_table, percent
+from discreet.report.tables import Line, lines_of, table_sets, tables_table, together_figure
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
-    from discreet.artifacts.release import Release
+    from discreet.artifacts.release import Part, Release
+    from discreet.schema import Schema
+
+
+MOST_CELLS = 400
+MOST_HEAT_CELLS = 12_000
+MOST_HISTOGRAMS, MOST_HEAT_MAPS = 24, 12
+
+
+def histograms(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
+    """Histograms of single columns whose tables were released."""
+    schema = reader.release.schema
+    sets = [
+        each.query.columns
+        for each in measurements(reader.release)
+        if isinstance(each.query, Marginal)
+    ]
+    named = {name for columns in [*sets, *table_sets(reader)] for name in columns}
+    table = quoted(schema.dataset)
+    drawn = [
+        column for column in schema.columns if column.name in named and column.cells <= MOST_CELLS
+    ]
+    for place, column in enumerate(drawn[:MOST_HISTOGRAMS]):
+        by = quoted(column.name)
+        sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
+        try:
+            answers = reader.ask(sql, confidence=confidence)
+        except NotAnswerable:
+            continue  # its tables leave rows out on account of another column
+        if answers.codes[:, 0].max(initial=0) >= column.cells:
+            continue  # its values were found, and are drawn by name
+        yield histogram_figure(f"hist{place}", column, answers)
+
+
+def heat_maps(reader: ReleaseReader, lines: list[Line], confidence: float) -> Iterator[Figure]:
+    """Which columns go together, then tables of two columns where some cell stands out from the noise."""
+    schema = reader.release.schema
+    table = quoted(schema.dataset)
+    together = together_figure(reader, lines)
+    if together is not None:
+        yield together
+    # The tables that say most come first: the page may not have room for all.
+    clear = sorted((line for line in lines if line.clear), key=lambda line: -(line.together or 0))
+    rest = [line.columns for line in lines if len(line.columns) == 2]
+    place = 0
+    for columns in dict.fromkeys([*(line.columns for line in clear), *rest]):
+        pair = [schema.column(name) for name in columns]
+        if pair[0].cells * pair[1].cells > MOST_HEAT_CELLS or place == MOST_HEAT_MAPS:
+            continue
+        across, down = sorted(pair, key=lambda column: column.cells, reverse=True)
+        by = f"{quoted(down.name)}, {quoted(across.name)}"
+        sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
+        try:
+            answers = reader.ask(sql, confidence=confidence)
+        except NotAnswerable:
+            continue  # values of one of them were found, and are counted alone
+        figure = heat_figure(f"heat{place}", down, across, answers)
+        if figure is not None:
+            yield figure
+            place += 1
+
+
+def questions_of(part: Part, schema: Schema) -> list[str]:
+    """SQL that the part's family shows for it."""
+    place = merged("questions").get(part.query_class.name)
+    found: list[str] = [] if place is None else loaded(place)(part, schema)
+    return found
+
+
+def sql_examples(release: Release) -> list[str]:
+    """Questions that this release answers, in the order of its parts."""
+    schema = release.schema
+    table = quoted(schema.dataset)
+    examples = []
+    for part in release.parts:
+        examples += questions_of(part, schema)
+        first = part.measurements[0] if part.measurements else None
+        if isinstance(first, Measurement) and isinstance(first.query, Marginal):
+            by = ", ".join(map(quoted, first.query.columns[-1:]))
+            examples += [f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"] if by else []
+    return list(dict.fromkeys(examples))[:3] or [f"SELECT count(*) FROM {table}"]
+
+
+def commands(release: Release, file_name: str) -> list[str]:
+    return [
+        f"discreet ask {shell_word(file_name)} {shell_word(example)}"
+        for example in sql_examples(release)
+    ]
+
+
+def shell_word(text: str) -> str:
+    from shlex import quote
+
+    return quote(text)
+
 
 NOT_PROMISED = (
     "That other releases about the same people cost nothing: their losses add to this one's. The "

@@ -14,8 +14,7 @@ from discreet.charts.shapes import Curve, curves
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss import PrivacyLoss, compose_all
-from discreet.privacy.loss_mechanisms import pure_loss
-from discreet.privacy.loss_noise import charted_loss, gaussian_loss
+from discreet.privacy.loss_mechanisms import charted_loss, gaussian_loss, pure_loss
 
 if TYPE_CHECKING:
     from discreet.artifacts.release import Release

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from discreet.artifacts.syntax_trees import making_a_tree
+from discreet.artifacts.files import making_a_tree
 from discreet.report.content import Content
 from discreet.report.gathering import gather
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from tomllib import TOMLDecodeError
 from typing import Any
 
 from discreet.errors import BadBudget, BadSchema
@@ -24,8 +26,49 @@ from discreet.schema.columns.values import Instant, microseconds_of, plain
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.impossible import Impossible, read_impossible
 from discreet.schema.table import Table, named, suggestion
-from discreet.schema.toml_hints import toml_hint
 from discreet.schema.views import View
+
+_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
+_HEADER = re.compile(r"\s*(\[{1,2})(.*?)\]{0,2}\s*(?:#.*)?")
+_PAIR = re.compile(r"\s*([^=\"']+?)\s*=\s*(.*)")
+_PART = re.compile(r"\"[^\"]*\"|'[^']*'|[^.]+")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+LONGEST = 400
+
+
+def toml_hint(text: str, error: TOMLDecodeError) -> str:
+    """A sentence about the line that an error names, or nothing."""
+    found = _PLACE.search(str(error))
+    lines = text.splitlines()
+    if found is None or int(found[1]) > len(lines):
+        return ""
+    line = lines[int(found[1]) - 1][:LONGEST]
+    header = _HEADER.fullmatch(line)
+    if header is not None:
+        quoted, end = _quoted(header[2]), "]" * len(header[1])
+        return _quote(f"{header[1]}{quoted}{end}") if quoted != header[2].strip() else ""
+    pair = _PAIR.fullmatch(line)
+    if pair is None:
+        return ""
+    if (quoted := _quoted(pair[1])) != pair[1]:
+        return _quote(f"{quoted} = {pair[2][:60]}")
+    if pair[2][:1] in "“”„«‘’" or pair[2][:1].isalpha():
+        return f' Put a text in straight quotes, as in {pair[1]} = "...".'
+    return ""
+
+
+def _quote(better: str) -> str:
+    return f" A name that is more than ASCII letters, digits, _ and - is quoted, as in {better}."
+
+
+def _quoted(key: str) -> str:
+    """A dotted key with quotes around the parts that need them."""
+    parts = [part.strip() for part in _PART.findall(key)]
+    return ".".join(
+        part if part[:1] in ("'", '"') or _BARE.fullmatch(part) else f'"{part.strip("«»“”„")}"'
+        for part in parts
+    )
+
 
 MOST_BYTES = 64 * 2**20
 """A schema longer than this is a mistake, or an attack on the parser."""

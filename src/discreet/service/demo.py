@@ -15,7 +15,7 @@ from discreet.schema import Schema
 from discreet.service.accounts import Role
 from discreet.service.house import House, open_house
 from discreet.service.settings import DatasetSettings, Settings
-from discreet.service.watching.logs import RequestLog
+from discreet.service.watching import RequestLog
 
 CAP = Budget(epsilon=4)
 ALLOWANCE = Budget(epsilon=2)

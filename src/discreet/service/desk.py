@@ -10,13 +10,11 @@ from typing import TypeVar
 from discreet.service.accounts import Person, Role
 from discreet.service.datasets import LiveDataset
 from discreet.service.house import House
-from discreet.service.limits.rate import RateLimit
 from discreet.service.limits.refusals import NotAllowed, NotFound, NotSignedIn
-from discreet.service.limits.running import Runner, wait_for_quantum
+from discreet.service.limits.running import RateLimit, Runner, wait_for_quantum
 from discreet.service.settings import Limits, Settings
 from discreet.service.shelf import ShelvedRelease
-from discreet.service.watching.logs import RequestLog
-from discreet.service.watching.metrics import Metrics
+from discreet.service.watching import Metrics, RequestLog
 
 Result = TypeVar("Result")
 

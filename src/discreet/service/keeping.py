@@ -11,7 +11,7 @@ from discreet.errors import BadInput, LedgerError
 from discreet.ledger import Ledger
 from discreet.ledger.opening import home_of
 from discreet.ledger.place import is_address
-from discreet.ledger.upkeep.copying import copy_ledger
+from discreet.ledger.upkeep.repair import copy_ledger
 from discreet.postgres_addresses import Address
 from discreet.service.accounts import Role, open_accounts
 from discreet.service.accounts.opening import copy_accounts

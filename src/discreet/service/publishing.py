@@ -14,7 +14,7 @@ from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
 from discreet.questions.derived import schema_mistakes
 from discreet.releases import Plan, plan, release_to_file
-from discreet.releases.drafting import draft_schema
+from discreet.releases.preparing import draft_schema
 from discreet.schema import Schema
 from discreet.service.house import House
 from discreet.service.limits.refusals import NotFound

@@ -3,7 +3,7 @@
 A table has one secret bit a row. If every one of the 2^n subset sums is answered within E, then a candidate that
 fits all answers, |sum over S of c - answer(S)| <= E for every S, is wrong in at most 4E rows: 2E of its ones and 2E
 of its zeros. (The absolute value stands around the sum.) So E below n/8 gives half of the rows away. `curve` states
-it; `attacks.reconstruction.exhaustive` runs it on small tables.
+it; `attacks.reconstruction` runs it on small tables.
 
 Against fewer questions, attacks that take polynomial time need E below a multiple of sqrt(n).
 """

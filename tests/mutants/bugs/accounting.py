@@ -204,7 +204,7 @@ ACCOUNTING = (
     Mutant(
         name="delta-not-compared-with-its-cap",
         trap=29,
-        file="src/discreet/ledger/loss.py",
+        file="src/discreet/ledger/account.py",
         old="            and cost.delta[0] * self.delta[1] <= self.delta[0] * cost.delta[1]\n",
         new="            and cost.delta[0] >= 0\n",
         tests=(f"{LEDGER}::test_deltas_add_and_are_capped_like_the_rest",),

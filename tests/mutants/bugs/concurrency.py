@@ -85,7 +85,7 @@ CONCURRENCY = (
     Mutant(
         name="a-question-is-paid-for-while-the-curator-closes",
         trap=43,
-        file="src/discreet/curator/visitors.py",
+        file="src/discreet/curator/curator.py",
         old="            while self._inside:\n",
         new="            while False:\n",
         more=(("            if self._is_closed:\n", "            if False:\n"),),
@@ -94,7 +94,7 @@ CONCURRENCY = (
     Mutant(
         name="a-forked-child-pays-for-rows-that-it-cannot-read",
         trap=43,
-        file="src/discreet/curator/visitors.py",
+        file="src/discreet/curator/curator.py",
         old="        if os.getpid() != self._owner:\n            raise",
         new="        if False:\n            raise",
         tests=(

@@ -36,7 +36,7 @@ COUNTING = (
     Mutant(
         name="the-number-of-a-joint-cell-wraps",
         trap=9,
-        file="src/discreet/engines/coded_marginals.py",
+        file="src/discreet/engines/passes.py",
         old="grouping.cells <= np.iinfo(one).max",
         new="max(grouping.slots) <= np.iinfo(one).max",
         tests=(MARGINALS,),

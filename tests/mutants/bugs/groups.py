@@ -17,7 +17,7 @@ GROUPS = (
     Mutant(
         name="the-claim-of-means-by-group-is-a-third-of-what-the-noise-allows",
         trap=42,
-        file="src/discreet/families/groups/answer/number_bounds.py",
+        file="src/discreet/families/groups/answer/bounds.py",
         old="    return widest / float(values)\n",
         new="    return widest / float(3 * values)\n",
         tests=(

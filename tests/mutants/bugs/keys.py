@@ -13,7 +13,7 @@ KEYS = (
     Mutant(
         name="names-and-counts-of-a-release-paid-as-one",
         trap=27,
-        file="src/discreet/families/keys/release/naming.py",
+        file="src/discreet/families/keys/release.py",
         old="        left = Budget(epsilon=share.epsilon - finder.epsilon)\n",
         new="        left = Budget(epsilon=share.epsilon)\n",
         tests=(f"{COUNTED}::test_beside_other_classes_a_delta_is_counted_by_basic_composition",
@@ -22,7 +22,7 @@ KEYS = (
     Mutant(
         name="found-values-counted-as-if-a-person-had-one-row",
         trap=3,
-        file="src/discreet/families/keys/queries/key_counts.py",
+        file="src/discreet/families/keys/queries.py",
         old="        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)\n",
         new="        return Sensitivity(1, 1) if schema else sensitivity_of_disjoint_counts(*schema)\n",
         tests=(f"{COUNTED}::test_no_person_moves_the_counts_by_more_than_their_sensitivity",),
@@ -30,7 +30,7 @@ KEYS = (
     Mutant(
         name="a-found-value-counts-among-the-others-too",
         trap=2,
-        file="src/discreet/families/keys/queries/key_counts.py",
+        file="src/discreet/families/keys/queries.py",
         old="        rest = [present - int(found.sum(dtype=np.int64)), rows - present]\n",
         new="        rest = [present, rows - present]\n",
         tests=(f"{COUNTED}::test_no_person_moves_the_counts_by_more_than_their_sensitivity",),
@@ -62,7 +62,7 @@ KEYS = (
     Mutant(
         name="a-value-that-was-not-named-takes-no-part-of-the-risk",
         trap=42,
-        file="src/discreet/families/keys/estimate/unnamed.py",
+        file="src/discreet/families/keys/estimate.py",
         old="    return 1 - (1 - confidence_level(confidence)) * (1 - NAMING_SHARE)\n",
         new="    return 1 - (1 - confidence_level(confidence))\n",
         tests=(f"{ANSWERS}::test_an_interval_covers_however_many_hold_a_value",),
@@ -70,7 +70,7 @@ KEYS = (
     Mutant(
         name="a-value-that-was-not-named-is-taken-for-absent",
         trap=42,
-        file="src/discreet/families/keys/answer/key_source.py",
+        file="src/discreet/families/keys/answer.py",
         old="            upper += rows * len(chosen.added)\n",
         new="",
         tests=(f"{ANSWERS}::test_of_a_value_that_is_not_published_a_bound_is_said_with_its_confidence",),
@@ -86,7 +86,7 @@ KEYS = (
     Mutant(
         name="names-are-paid-for-in-a-notion-that-has-no-cost-for-them",
         trap=26,
-        file="src/discreet/families/keys/release/naming.py",
+        file="src/discreet/families/keys/release.py",
         old="    accountings: ClassVar[tuple[Accounting, ...]] = (Accounting.BASIC,)\n",
         new="    accountings: ClassVar[tuple[Accounting, ...]] = tuple(Accounting)\n",
         tests=(f"{COUNTED}::test_beside_other_classes_a_delta_is_counted_by_basic_composition",),

@@ -166,7 +166,7 @@ NUMERICS = (
     Mutant(
         name="endless-totals-rounded-down",
         trap=13,
-        file="src/discreet/ledger/loss.py",
+        file="src/discreet/ledger/account.py",
         old="top, bottom = -(-top * GRAINS // bottom), GRAINS",
         new="top, bottom = top * GRAINS // bottom, GRAINS",
         tests=(f"{LEDGER}::test_endless_denominators_are_rounded_up_and_never_down",),

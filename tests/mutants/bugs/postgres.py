@@ -77,7 +77,7 @@ POSTGRES = (
     Mutant(
         name="a-day-that-is-infinite",
         trap=33,
-        file=f"{FOLDER}/calendar.py",
+        file=f"{FOLDER}/dialect.py",
         old='            return s.choose([(s.call("isfinite", day), s.cast(clamped, "BIGINT"))], s.null())\n',
         new='            return s.cast(clamped, "BIGINT")\n',
         tests=(f"{BATTERY}[dates-plain rows]",),

@@ -150,7 +150,7 @@ SENSITIVITY = (
     Mutant(
         name="mean-divides-by-a-secret-number-of-rows",
         trap=5,
-        file="src/discreet/families/numbers/release/means.py",
+        file="src/discreet/families/numbers/release.py",
         old="if not schema.rows_are_public:",
         new="if schema.unit.identifier is not None:",
         tests=(f"{TABLE}::test_a_mean_never_divides_by_a_secret_number_of_rows",),

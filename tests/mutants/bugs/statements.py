@@ -115,7 +115,7 @@ STATEMENTS = (
     Mutant(
         name="what-is-written-out-again-and-again-is-counted-once",
         trap=37,
-        file="src/discreet/questions/limits/written_size.py",
+        file="src/discreet/questions/limits/work.py",
         old="_OF_A_TEXT, _OF_A_DATE = 32, 14\n",
         new="_OF_A_TEXT, _OF_A_DATE = 1, 1\n",
         tests=(
@@ -278,7 +278,7 @@ STATEMENTS = (
     Mutant(
         name="columns-of-subqueries-are-written-out-without-an-end",
         trap=34,
-        file="src/discreet/postprocessing/reading/row_sources.py",
+        file="src/discreet/postprocessing/reading/scope.py",
         old="            if written_out > MOST_WRITTEN_OUT:\n",
         new="            if written_out < 0:\n",
         tests=(

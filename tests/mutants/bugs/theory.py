@@ -88,7 +88,7 @@ THEORY = (
     Mutant(
         name="a-list-of-predicates-is-bounded-like-a-single-one",
         trap=42,
-        file="src/discreet/families/predicates/answer/usefulness.py",
+        file="src/discreet/families/predicates/answer/predicates.py",
         old="answered(delta / len(questions))",
         new="answered(delta)",
         tests=(
@@ -143,7 +143,7 @@ THEORY = (
     Mutant(
         name="answers-that-may-lie-below-zero-are-claimed-to-be-cut-to-all-rows",
         trap=42,
-        file="src/discreet/families/shared/release/trivial_claims.py",
+        file="src/discreet/families/shared/release/measured.py",
         old=" or part.is_answered_as_measured",
         new="",
         tests=(
@@ -288,7 +288,7 @@ THEORY = (
     Mutant(
         name="a-plane-near-a-direction-cuts-what-the-direction-cuts",
         trap=42,
-        file="src/discreet/families/halfspaces/estimate/cut_rows.py",
+        file="src/discreet/families/halfspaces/answer/usefulness.py",
         old="        yield centre @ each, side @ np.abs(each) + apart * far\n",
         new="        yield centre @ each, 0 * far\n",
         tests=(f"{USEFUL}::test_no_plane_cuts_more_than_the_most_that_any_plane_can_cut",),

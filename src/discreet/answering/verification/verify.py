@@ -28,8 +28,7 @@ from discreet.artifacts.files import (
 )
 from discreet.artifacts.manifest import manifest_of
 from discreet.artifacts.measurement import Selection, TreeMeasurement
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import SOFTWARE, Measured, Part, Release
+from discreet.artifacts.release import SOFTWARE, Measured, Naming, Part, Release
 from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance

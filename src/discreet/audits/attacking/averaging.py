@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.attacks.averaging import averaged
+from discreet.attacks.differencing import averaged
 from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
 from discreet.audits.attacking.own_tables import OwnTable, own_table
 from discreet.core.noise import DrawnNoise

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from discreet.attacks.intersecting import homogeneous, intersect
+from discreet.attacks.generalised import homogeneous, intersect
 from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
 from discreet.audits.attacking.linking import unique
 from discreet.audits.attacking.matching import match

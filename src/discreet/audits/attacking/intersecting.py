@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from discreet.attacks.intersecting import homogeneous
-from discreet.attacks.intersecting import intersect as common
+from discreet.attacks.generalised import homogeneous
+from discreet.attacks.generalised import intersect as common
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
 from discreet.custodian.comparison import BANNER
 from discreet.custodian.disclosure.anonymity import anonymity

@@ -7,7 +7,7 @@ all that was published; against synthetic rows it is how much of the target they
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
@@ -17,12 +17,19 @@ from typing import Any
 import numpy as np
 
 from discreet.answering import ReleaseReader
-from discreet.attacks.membership import Advantage, most_advantage, played, synthetic_score
-from discreet.attacks.outcome import Line, Outcome, Progress, quiet
+from discreet.arrays import Floats
+from discreet.attacks.membership import (
+    Advantage,
+    homer_scores,
+    most_advantage,
+    played,
+    synthetic_score,
+)
+from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
 from discreet.audits.attacking.own_tables import rows_of
 from discreet.audits.guessing.releases import RememberingEngine, scored_run, unpaid_release
 from discreet.audits.observing import recording
-from discreet.core.noise import NoiseSource
+from discreet.core.noise import DrawnNoise, NoiseSource
 from discreet.custodian.comparison import BANNER
 from discreet.engines import open_engine
 from discreet.errors import BadInput
@@ -30,7 +37,9 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.plain_tables import write_columns
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.exact import Exactable, exact
 from discreet.privacy.guidance import epsilon_at
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases.preparing import Workload
 from discreet.releases.run import Run
 from discreet.schema import CsvOptions, Schema
@@ -155,3 +164,84 @@ def _outcome(found: Advantage, budget: Budget, run: Run, synthetic: bool, real: 
         details={**found.to_dict(), "bound": bound, "broken": broken},
         banner=BANNER if real else "",
     )
+
+
+SIZES = (10, 30, 100, 300, 1_000, 3_000)
+
+
+def member(
+    *,
+    people: int = 100,
+    columns: int = 2_000,
+    epsilon: Exactable = 1,
+    games: int = 400,
+    seed: int = 0,
+    progress: Progress = quiet,
+) -> Outcome:
+    """Was this person in the table whose column means were published?
+
+    In every game a coin decides whether the target is one of the `people` or a stranger of the same
+    population. The adversary knows the target's row, the population's means and the published means.
+    """
+    if people < 2 or columns < 1:
+        raise BadInput("The attack needs at least 2 people and 1 column.")
+    budget = exact(epsilon, name="epsilon")
+    # One row of 0/1 moves every column's count by 1: the noise pays for all of them together.
+    law = DiscreteLaplaceLaw(columns / budget)
+    ways: dict[str, Callable[[Floats], Floats]] = {
+        "exact means": lambda counts: counts,
+        "means rounded to whole percents": lambda counts: (
+            np.rint(counts / people * 100) * people / 100
+        ),
+        f"our means of all columns, epsilon {float(budget):g} in all": lambda counts: (
+            DrawnNoise().add(counts.astype(np.int64), law, step="attack").astype(np.float64)
+        ),
+    }
+    lines = []
+    for number, (name, publish) in enumerate(ways.items()):
+        progress(name, number / len(ways))
+        found = _game(people, columns, publish, games, seed)
+        ours = number == len(ways) - 1
+        note = f"at most {most_advantage(float(budget)):.3f} for any adversary" if ours else ""
+        lines.append(
+            Line(
+                publication=name,
+                value=found.value,
+                lower=found.lower,
+                upper=found.upper,
+                ours=ours,
+                note=note,
+            )
+        )
+    curve: list[tuple[float, float]] = []
+    for size in SIZES:
+        progress("the curve", len(curve) / len(SIZES))
+        curve.append((float(size), _game(people, size, lambda counts: counts, 150, seed).value))
+    return Outcome(
+        attack="member",
+        title=f"Membership among {people:,} people, from the means of {columns:,} columns",
+        measure="advantage over a coin",
+        chance=0.0,
+        lines=lines,
+        series=[Series(label="exact means", points=curve)],
+        across="columns published",
+        findings=[
+            "Every exact mean depends a little on each of its people. Over many columns that adds up."
+        ],
+        details={"games": games, "bound": most_advantage(float(budget))},
+    )
+
+
+def _game(
+    people: int, columns: int, publish: Callable[[Floats], Floats], games: int, seed: int
+) -> Advantage:
+    draws = generator(seed)
+    bits = draws.integers(0, 2, games)
+    scores = np.empty(games)
+    for place, bit in enumerate(bits):
+        population = draws.uniform(0.1, 0.9, columns)
+        rows = draws.random((people, columns)) < population
+        target = rows[:1] if bit else draws.random((1, columns)) < population
+        means = publish(rows.sum(axis=0).astype(np.float64)) / people
+        scores[place] = homer_scores(target.astype(np.float64), means, population, people)[0]
+    return played(scores, bits)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet.attacks.microdata import PublishedTable, certain, rebuilt
 from discreet.attacks.outcome import Outcome, Progress, quiet
 from discreet.audits.attacking.own_tables import mean_line, own_table
-from discreet.custodian.disclosure.swapping import swapped
+from discreet.custodian.disclosure.publications import swapped
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget

@@ -10,8 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
-from discreet.attacks.reconstruction import consistent_candidate, decoded, random_subsets
-from discreet.attacks.reconstruction.exhaustive import MOST_PEOPLE, all_subset_counts
+from discreet.attacks.reconstruction import (
+    MOST_PEOPLE,
+    all_subset_counts,
+    consistent_candidate,
+    decoded,
+    random_subsets,
+)
 from discreet.audits.attacking.own_tables import OwnTable, mean_line, own_table
 from discreet.custodian.comparison import BANNER
 from discreet.custodian.disclosure import publications

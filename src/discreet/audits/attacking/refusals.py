@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.attacks.differencing import bits_from_refused_sums, value_from_refused_maximum
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
-from discreet.attacks.refusals import bits_from_refused_sums, value_from_refused_maximum
 from discreet.audits.attacking.own_tables import own_table
 from discreet.audits.attacking.reconstructing import schema_of
 from discreet.errors import BadInput

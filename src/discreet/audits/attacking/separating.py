@@ -1,4 +1,4 @@
-"""Deterministic mechanisms before and after: two neighbours that every answer tells apart."""
+"""Deterministic mechanisms before and after: two neighbours that every answer tells apart. Definitions that fail."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.attacks.definitions import Mechanism, counterexamples, separated_neighbours
 from discreet.attacks.membership import most_advantage
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
-from discreet.attacks.separating import Mechanism, separated_neighbours
 from discreet.core.noise import DrawnNoise
+from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.exact import Exactable, exact
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -87,3 +88,29 @@ def deterministic(
 def _short(answer: object) -> str:
     text = str(answer)
     return text if len(text) <= 12 else f"{text[:9]}..."
+
+
+def definitions(*, people: int = 1_000, progress: Progress = quiet) -> Outcome:
+    """Failed definitions with the mechanisms that satisfy them, computed for a table of `people`."""
+    if not 2 <= people <= 100_000:
+        raise BadInput(f"A table of 2 to 100,000 people, not {people}.")
+    progress("definitions", 0.0)
+    found = counterexamples(people)
+    return Outcome(
+        attack="definitions",
+        title=f"Definitions that fail, on a table of {people:,} people",
+        measure="chance that somebody is exposed",
+        lines=[
+            Line(
+                publication=f"{each.definition}; {each.satisfied}",
+                value=each.harmed,
+                note=f"{each.mechanism}: {each.harm}",
+            )
+            for each in found
+        ],
+        findings=[
+            "A good definition bounds the ratio of two probabilities, not their difference, and holds for every "
+            "output but a negligible few."
+        ],
+        details={"counterexamples": [each.to_dict() for each in found]},
+    )

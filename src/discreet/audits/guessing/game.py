@@ -18,6 +18,9 @@ Theorems, with r and w the probabilities of a right and of a wrong guess:
   Gaussian noise        without abstaining at most what the best threshold achieves; for mu-GDP
                         Phi(k mu / 2) (Dong, Roth, Su 2022, theorem 2.14 for groups). Certifies the noise's size; the
                         epsilon is that of Gaussian noise of this size at the stated delta.
+
+Of Gaussian noise the size is certified, and its epsilon follows from the shape. A test of the (epsilon, delta) inequality itself would see nothing: Gaussian noise exceeds its
+epsilon with a probability of about delta.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,8 +36,19 @@ import numpy.typing as npt
 from scipy.special import betaincinv
 
 from discreet.arrays import Floats, Integers
+from discreet.core.mechanisms import (
+    AnalyticGaussian,
+    DiscreteGaussian,
+    OneCountGaussian,
+    RoundedGaussian,
+)
+from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
+from discreet.privacy.adjacency import Sensitivity
+from discreet.privacy.conversion import epsilon_from_rho, mu_squared_from_budget, rho_from_budget
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.loss_mechanisms import discrete_gaussian_loss, gaussian_loss
 
 FALSE_POSITIVE_RATE = 1e-6
 CHOOSING = 0.1
@@ -247,3 +262,91 @@ def certified_from_outputs(
         delta=delta,
         distance=distance,
     )
+
+
+ONE = Sensitivity(l1=1, l2_squared=1)
+SWAPPED = Sensitivity(l1=2, l2_squared=2)
+"""One row leaves a cell and enters another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One audit of one subject."""
+
+    epsilon: Fraction
+    """The claim."""
+    delta: Fraction
+    """0 where the mechanism has none."""
+    spent: Fraction
+    """What the noise is really drawn for: the claim, or a mutant's more."""
+    runs: int
+    false_positive_rate: float
+
+
+def log_ratio(law: NoiseLaw, outputs: Integers, zero: Integers, one: Integers) -> Floats:
+    """ln of how much likelier the exact answers `one` make each output than `zero`, summed over the last axis."""
+    with np.errstate(divide="ignore"):  # far out a float underflows: certain is certain
+        ahead = np.log(law.pmf(outputs - one)) - np.log(law.pmf(outputs - zero))
+    return np.asarray(np.nan_to_num(ahead, nan=0.0, posinf=1e6, neginf=-1e6).sum(axis=-1))
+
+
+def draws(law: NoiseLaw, exact: Integers) -> Integers:
+    noisy = DrawnNoise().add(exact.reshape(-1), law, step="audit")
+    return noisy.reshape(exact.shape)
+
+
+def _far_enough(sigma: float) -> int:
+    """An odd number of about three sigmas: there a fifth more epsilon shows best."""
+    return 2 * round((3 * sigma - 1) / 2) + 1
+
+
+def gaussian(
+    law: Callable[[Fraction, Fraction], NoiseLaw],
+    epsilon_of: Callable[[float, float], float],
+) -> Callable[[Trial], float]:
+    """Two counts about three sigmas apart; the player names the nearer one."""
+
+    def certify(trial: Trial) -> float:
+        claimed = law(trial.epsilon, trial.delta)
+        far = _far_enough(claimed.spread)
+        bits = fair_coins(trial.runs)
+        outputs = draws(law(trial.spent, trial.delta), bits * far)
+
+        def best_share(sigma_squared: float) -> float:
+            as_wide = claimed.scaled(Fraction(math.sqrt(sigma_squared) / claimed.spread))
+            return as_wide.cdf(far // 2)  # `far` is odd: the middle is no integer
+
+        tally = Tally.of((2 * outputs - far).astype(np.float64), bits)
+        size = certified_size(tally, best_share, false_positive_rate=trial.false_positive_rate)
+        return 0.0 if math.isinf(size) else epsilon_of(size, float(trial.delta))
+
+    return certify
+
+
+def concentrated_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    return DiscreteGaussian(rho=rho_from_budget(epsilon=epsilon, delta=delta)).law(ONE, size=1)
+
+
+def rounded_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    square = mu_squared_from_budget(epsilon=epsilon, delta=delta)
+    return RoundedGaussian(mu_squared=square).law(ONE, size=1)
+
+
+def one_count_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    return OneCountGaussian(epsilon=epsilon, delta=delta).law(ONE, size=1)
+
+
+def analytic_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    return AnalyticGaussian(epsilon=epsilon, delta=delta).law(ONE, size=1)
+
+
+def epsilon_of_rho(sigma_squared: float, delta: float) -> float:
+    return float(epsilon_from_rho(1 / (2 * Fraction(sigma_squared)), delta=Fraction(delta)))
+
+
+def epsilon_of_discrete(sigma_squared: float, delta: float) -> float:
+    return discrete_gaussian_loss(sigma_squared=Fraction(sigma_squared)).epsilon(delta)
+
+
+def epsilon_of_rounded(sigma_squared: float, delta: float) -> float:
+    return gaussian_loss(sigma_squared=Fraction(sigma_squared)).epsilon(delta)

@@ -31,10 +31,10 @@ from discreet.audits.guessing.game import (
     Finding,
     certified_from_scores,
     fair_coins,
+    log_ratio,
 )
 from discreet.audits.guessing.laws import LawCheck, NoisePool
 from discreet.audits.guessing.tables import neighbouring_tables
-from discreet.audits.guessing.trials import log_ratio
 from discreet.audits.losses import step_losses, tree_levels
 from discreet.audits.material.tables import written_to
 from discreet.audits.observing import Divergence, Step, Tape, recording, replaying

@@ -16,25 +16,27 @@ import numpy as np
 
 from discreet.audits.guessing.game import (
     FALSE_POSITIVE_RATE,
+    ONE,
+    SWAPPED,
     Finding,
     Tally,
+    Trial,
+    analytic_law,
     certified_epsilon,
     certified_from_full_losses,
     certified_from_outputs,
     certified_range,
-    fair_coins,
-)
-from discreet.audits.guessing.gaussian_games import (
-    analytic_law,
     concentrated_law,
+    draws,
     epsilon_of_discrete,
     epsilon_of_rho,
     epsilon_of_rounded,
+    fair_coins,
     gaussian,
+    log_ratio,
     one_count_law,
     rounded_law,
 )
-from discreet.audits.guessing.trials import ONE, SWAPPED, Trial, draws, log_ratio
 from discreet.core.mechanisms import (
     AboveThreshold,
     DiscreteLaplace,

@@ -5,7 +5,7 @@ Nothing is listed by name: what the tables of mechanisms and algorithms hold is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
@@ -13,18 +13,54 @@ from itertools import chain
 from discreet.audits.guessing import releases as empirical_releases
 from discreet.audits.guessing import subjects
 from discreet.audits.guessing.game import FALSE_POSITIVE_RATE, Finding
-from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import audit_release, recorded_laws
 from discreet.audits.guessing.subjects import MUTANT, Subject, subjects_of
-from discreet.audits.material.tables import random_table
-from discreet.audits.material.workloads import Job, possible
+from discreet.audits.material.tables import Job, possible, random_table
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.mechanisms.registry import MECHANISMS
+from discreet.core.noise import DrawnNoise
 from discreet.errors import DiscreetError
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
+from discreet.queries.measurable import Counts
+from discreet.queries.scores import Score
+from discreet.queries.tallies import Key
 from discreet.releases.algorithms import all_algorithms
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class ShrunkNoise:
+    """Draws for `factor` times the epsilon (the root of rho) that the recorded laws pay for."""
+
+    factor: Fraction
+
+    def add(self, exact: Counts, law: NoiseLaw, *, step: str) -> Counts:
+        return DrawnNoise().add(exact, law.scaled(1 / self.factor), step=step)
+
+    def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
+        smaller = [law.scaled(1 / self.factor) for law in laws]
+        return DrawnNoise().chain(exact, smaller, step=step)
+
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        return DrawnNoise().choose(scores, unit * self.factor, step=step, among=among)
+
+    def is_above(
+        self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str
+    ) -> bool:
+        smaller = law.scaled(1 / self.factor)
+        return DrawnNoise().is_above(exact, threshold_with_noise, smaller, step=step)
+
+    def keep(
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
+    ) -> tuple[Key, ...]:
+        steeper = replace(law, epsilon=law.epsilon * self.factor)
+        return DrawnNoise().keep(keys, exact, steeper, step=step)
+
 
 SCHEMA = """
 dataset = "audit"

@@ -1,22 +1,32 @@
-"""Tables for audits: random schemas, and messy rows.
+"""Tables and workloads for audits: random schemas, and messy rows.
 
 An audit never touches anybody's table: it runs on a `GeneratedTable`, made here. The rows
 are as unpleasant as rows get: nulls, empty text, NaN, infinities, numbers outside the
 domain, values of the wrong type, quotes and line breaks, repeated and missing identifiers.
+
+A workload is every example of every registered family, by each algorithm of its class.
+Nothing is listed by name: a family or an algorithm that is added is audited from then on.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.errors import DiscreetError
 from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.queries.class_tables import example_texts
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.releases.algorithms import algorithms_of
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
 
 IDENTIFIER = "person"
 Row = tuple[str, ...]
@@ -114,3 +124,28 @@ def random_row(
         pool = likely if generator.random() < 0.7 else nasty
         row.append(pool[generator.integers(len(pool))])
     return tuple(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A release to audit: what it is for, by which algorithms, at what cost."""
+
+    classes: tuple[QueryClass, ...]
+    algorithms: dict[str, str]
+    budget: Budget
+
+
+def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
+    """Every (class, algorithm) that the registered families offer for a schema."""
+    seen = set()
+    for text in example_texts(schema):
+        try:
+            query_class = parse_class(text)
+            query_class.check(schema)
+        except DiscreetError:
+            continue
+        for algorithm in algorithms_of(query_class.name):
+            key = (query_class.text, algorithm.name)
+            if key not in seen and algorithm.refusal(query_class, schema) is None:
+                seen.add(key)
+                yield query_class, algorithm.name

@@ -24,8 +24,7 @@ def command(path: Path, as_json: bool) -> None:
       discreet verify people.release --key custodian.pub
     """
     from discreet.answering import new_signing_key
-    from discreet.cli.files import refuse_overwriting
-    from discreet.cli.keys import SECRET
+    from discreet.cli.files import SECRET, refuse_overwriting
     from discreet.cli.output import print_json
 
     refuse_overwriting(path, force=None)

@@ -79,8 +79,7 @@ def command(
       discreet release people.csv --schema people.toml --epsilon 1/2 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
-    from discreet.cli.files import refuse_overwriting
-    from discreet.cli.keys import private_key
+    from discreet.cli.files import private_key, refuse_overwriting
     from discreet.cli.output import print_json, progress_bar
     from discreet.releases import release_to_file
     from discreet.schema import Schema
@@ -131,7 +130,7 @@ def _signed(output: Path, key: str) -> str:
 def _as_data(made: Release, output: Path, signed_by: str | None) -> dict[str, Any]:
     """What was released, as plain data."""
     from discreet.privacy.guidance import guidance
-    from discreet.releases.remarks import left_out_note, remarks
+    from discreet.releases.algorithms import left_out_note, remarks
 
     schema = made.schema
     return {
@@ -167,9 +166,9 @@ def _print(made: Release, output: Path) -> None:
     from discreet.answering.overview import telling_claims
     from discreet.artifacts.text_tables import plain_number
     from discreet.cli.output import print_table, say
-    from discreet.families.shared.release.trivial_claims import drowned
+    from discreet.families.shared.release.measured import drowned
     from discreet.privacy.guidance import guidance
-    from discreet.releases.remarks import remarks
+    from discreet.releases.algorithms import remarks
 
     schema = made.schema
     claimed = {claim.query_class for claim in made.claims}

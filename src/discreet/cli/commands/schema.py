@@ -69,7 +69,7 @@ def draft(
       discreet schema draft people.csv -o draft.toml
     """
     from discreet.cli.files import refuse_overwriting, write_text
-    from discreet.releases.drafting import draft_schema
+    from discreet.releases.preparing import draft_schema
 
     if output is not None:
         refuse_overwriting(output, force=force)

@@ -26,7 +26,6 @@ from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.places import loaded
 from discreet.queries.tallies import Key, keys_touched
-from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.dialects.aggregates import AGGREGATES
 from discreet.questions.keys import (
     key_label,
@@ -36,6 +35,7 @@ from discreet.questions.keys import (
     possible_codes,
     possible_together,
 )
+from discreet.questions.notes import counted_rows_note
 
 Counts = npt.NDArray[np.int64]
 FORMAT = 1

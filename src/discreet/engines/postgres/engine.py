@@ -6,20 +6,14 @@ numbered by a window function in each verb, which sorts them on the server.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.engines.postgres.address import TableName
-from discreet.engines.protocol import Counts, Progress
+from discreet.engines.protocol import Progress
 from discreet.engines.sources import Source
 from discreet.engines.sql.engine import SqlEngine
-from discreet.engines.sql.nodes import NodeCounter
 from discreet.errors import BadSource
-from discreet.schema.columns.column import Column
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
@@ -91,12 +85,6 @@ class PostgresEngine(SqlEngine):
     def __init__(self, session: Session, schema: Schema, rows: TableRows) -> None:
         super().__init__(session, schema, rows)
         self._connection = session
-        self._nodes = NodeCounter(session, rows)
-
-    def _node_counts(
-        self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
-    ) -> Counts:
-        return self._nodes.count(columns, shifts, nodes)
 
     def close(self) -> None:
         self._connection.close()

@@ -25,7 +25,7 @@ from psycopg import errors
 from sqlglot import exp
 
 from discreet.engines.postgres.dialect import DIALECT
-from discreet.engines.postgres.places import place_of_texts
+from discreet.engines.postgres.texts import place_of_texts
 from discreet.engines.sql import keys
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.expressions import Compiler

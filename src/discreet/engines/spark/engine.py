@@ -1,25 +1,25 @@
 """The Spark engine: counts are made on the executors, and only counts reach the driver.
 
 One scan for each verb. An identifier's rows are numbered by a window in each verb, which shuffles them.
+
+A session that is started here is left running until the process ends: other tables may be read through it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.protocol import Counts, Progress
+from discreet.engines.protocol import Progress
 from discreet.engines.scanned_rows import ScannedRows
 from discreet.engines.sources import Source
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
 from discreet.engines.sql.layers import Layers
-from discreet.engines.sql.nodes import NodeCounter
 from discreet.engines.sql.syntax import Sql
+from discreet.errors import BadSource
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.csv_options import CsvOptions
@@ -75,8 +75,6 @@ def describe_source(source: Source, csv: CsvOptions | None) -> list[tuple[str, s
 
 
 def _opened(source: Source, progress: Progress | None) -> Session:
-    from discreet.engines.spark.starting import session_of
-
     spark = session_of(source)
     from discreet.engines.spark.session import Session
 
@@ -117,7 +115,6 @@ class SparkEngine(SqlEngine):
     def __init__(self, session: Session, schema: Schema, rows: ScannedRows) -> None:
         super().__init__(session, schema, rows)
         self._spark = session
-        self._nodes = NodeCounter(session, rows)
 
     def _by_cell(self, keyed: Sql, number: int) -> exp.Select:
         """By rows of one key each: Spark groups those twice as fast as GROUPING SETS over several columns."""
@@ -126,10 +123,34 @@ class SparkEngine(SqlEngine):
         counted = exp.select(s.name("cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
         return counted.from_(cells.subquery("cells", copy=False)).group_by(s.name("cell"))
 
-    def _node_counts(
-        self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
-    ) -> Counts:
-        return self._nodes.count(columns, shifts, nodes)
-
     def close(self) -> None:
         self._spark.close()
+
+
+def session_of(source: Source) -> Any:
+    """The session of a data frame, else the active one, else a new one."""
+    try:
+        sql = import_module("pyspark.sql")
+        import_module("pyarrow")
+    except ImportError:
+        raise BadSource(
+            "Tables of Spark are read through pyspark and pyarrow, which are not installed. No row was read. "
+            "Install discreet[spark]."
+        ) from None
+    if source.value is not None:
+        return source.value.sparkSession
+    failed = ""
+    try:
+        found = sql.SparkSession.getActiveSession()
+        if found is None:
+            builder = sql.SparkSession.builder.appName("discreet")
+            for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
+                builder = builder.config(name, "false")
+            found = builder.config("spark.log.level", "OFF").getOrCreate()
+        return found
+    except Exception as error:
+        failed = type(error).__name__
+    raise BadSource(
+        f"No Spark session could be started ({failed}). Nothing was read. Install Java 17 or later, or set "
+        "SPARK_REMOTE to the address of a Spark server."
+    )

@@ -25,13 +25,13 @@ from discreet.engines.sql import cells
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.expressions import Compiler
 from discreet.engines.sql.keys import held_keys
+from discreet.engines.sql.nodes import NodeCounter
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.tallies import tallied
 from discreet.queries.tallies import Key, Tally
 from discreet.questions.expressions import Expression
-from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
 
 
@@ -46,14 +46,10 @@ class SqlEngine(ABC):
         self._schema = schema
         self._rows = rows
         self._layers = rows.layers
+        self._nodes = NodeCounter(session, rows)
 
     @abstractmethod
     def close(self) -> None: ...
-
-    @abstractmethod
-    def _node_counts(
-        self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
-    ) -> Counts: ...
 
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         sets = [tuple(self._schema.column(name).name for name in names) for names in column_sets]
@@ -83,7 +79,7 @@ class SqlEngine(ABC):
         self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
     ) -> Counts:
         chosen = checked_nodes(self._schema, columns, shifts, nodes)
-        return self._node_counts(chosen, shifts, nodes)
+        return self._nodes.count(chosen, shifts, nodes)
 
     def sums(self, requests: Sequence[SumRequest]) -> list[int]:
         if not requests:

@@ -61,8 +61,8 @@ FAMILY = Family(
         "group-numbers": f"{_ANSWER}.number_source:group_numbers_of",
         "group-ranges": f"{_ANSWER}.range_source:group_ranges_of",
     },
-    usefulness=dict.fromkeys(_NUMBERS, f"{_ANSWER}.number_bounds:numbers_bound")
-    | dict.fromkeys(_RANGES, f"{_ANSWER}.range_bounds:ranges_bound"),
+    usefulness=dict.fromkeys(_NUMBERS, f"{_ANSWER}.bounds:numbers_bound")
+    | dict.fromkeys(_RANGES, f"{_ANSWER}.bounds:ranges_bound"),
     counts=frozenset(_RANGES),
     questions=dict.fromkeys(_NUMBERS, f"{_QUERIES}.classes:number_questions")
     | dict.fromkeys(_RANGES, f"{_QUERIES}.classes:range_questions"),

@@ -26,7 +26,7 @@ FAMILY = Family(
     queries=(GridCounts,),
     algorithms={
         "halfspaces": (
-            f"{_RELEASE}.choice:best_halfspaces",
+            f"{_RELEASE}.tree:best_halfspaces",
             f"{_RELEASE}.tree:HalfspaceTree",
             f"{_RELEASE}.cells:HalfspaceCells",
         ),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.families.keys.queries.classes import Keys
-from discreet.families.keys.queries.key_counts import KeyCounts
+from discreet.families.keys.queries import KeyCounts, Keys
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
 from discreet.questions.spelling import quoted
@@ -22,11 +21,11 @@ FAMILY = Family(
     name="keys",
     readers={"keys": ClassReader(one_column("keys", Keys))},
     queries=(KeyCounts,),
-    algorithms={"keys": ("discreet.families.keys.release.naming:NamedKeys",)},
-    sources={"keys": f"{_ANSWER}.key_source:keys_of"},
-    usefulness={"keys": f"{_ANSWER}.key_source:keys_bound"},
+    algorithms={"keys": ("discreet.families.keys.release:NamedKeys",)},
+    sources={"keys": f"{_ANSWER}:keys_of"},
+    usefulness={"keys": f"{_ANSWER}:keys_bound"},
     counts=frozenset({"keys"}),
     figures=("discreet.families.keys.figures:key_figures",),
-    questions={"keys": "discreet.families.keys.queries.classes:key_questions"},
+    questions={"keys": "discreet.families.keys.queries:key_questions"},
     examples=_examples,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from discreet.charts.figure import Figure, Table, clipped
-from discreet.families.keys.queries.classes import Keys
+from discreet.families.keys.queries import Keys
 from discreet.questions.spelling import sql_name
 
 if TYPE_CHECKING:

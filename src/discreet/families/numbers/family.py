@@ -27,16 +27,16 @@ FAMILY = Family(
         "sums": ClassReader(one_column("sums", Sums), by_group=grouped(GroupedSums)),
     },
     algorithms={
-        "means": (f"{_RELEASE}.means:MeanOfAllRows", f"{_RELEASE}.means:MeanOfValues"),
-        "sums": (f"{_RELEASE}.sums:ClampedSums",),
+        "means": (f"{_RELEASE}:MeanOfAllRows", f"{_RELEASE}:MeanOfValues"),
+        "sums": (f"{_RELEASE}:ClampedSums",),
     },
     sources=dict.fromkeys(("means", "sums"), "discreet.families.shared.answer.evidence:numbers_of"),
     measured={
-        "clamped-sum": "discreet.families.numbers.answer.measured:sum_of",
-        "present-count": "discreet.families.numbers.answer.measured:count_of",
+        "clamped-sum": "discreet.families.numbers.answer:sum_of",
+        "present-count": "discreet.families.numbers.answer:count_of",
     },
     usefulness=dict.fromkeys(
-        ("means", "sums"), "discreet.families.numbers.answer.usefulness:one_number_bound"
+        ("means", "sums"), "discreet.families.numbers.answer:one_number_bound"
     ),
     questions=dict.fromkeys(
         ("means", "sums"), "discreet.families.numbers.queries.one_number:questions"

@@ -31,11 +31,9 @@ FAMILY = Family(
         ),
     },
     sources={"predicates": "discreet.families.predicates.answer.predicates:predicates_of"},
-    usefulness={"predicates": "discreet.families.predicates.answer.usefulness:predicates_bound"},
-    selections={
-        "predicates": "discreet.families.predicates.queries.predicate_score:selected_among"
-    },
-    extremes={"predicates": "discreet.families.predicates.queries.extremes:extreme_rows"},
+    usefulness={"predicates": "discreet.families.predicates.answer.predicates:predicates_bound"},
+    selections={"predicates": "discreet.families.predicates.queries.predicates:selected_among"},
+    extremes={"predicates": "discreet.families.predicates.queries.predicates:extreme_rows"},
     shown_as={"predicates": "condition"},
     examples=_examples,
 )

@@ -16,7 +16,7 @@ charges, so the ledger refuses to go on until `accept_mark` says that it may.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal, NoReturn
 
@@ -26,7 +26,6 @@ from psycopg import errors
 from discreet.errors import LedgerBusy, LedgerDamaged, LedgerError
 from discreet.ledger.chain import Row
 from discreet.ledger.mark import HOW_TO_ACCEPT
-from discreet.ledger.stores import postgres_tables as tables
 from discreet.ledger.stores.postgres_home import LedgerAddress
 from discreet.ledger.stores.sqlite import damaged, unwritable
 from discreet.postgres_addresses import NoConnection
@@ -93,7 +92,7 @@ class PostgresStore:
 
     def __init__(self, address: LedgerAddress, *, patience: int) -> None:
         self._place = str(address)
-        self._says = tables.for_schema(address.schema)
+        self._says = for_schema(address.schema)
         lock = f"ledger {address.schema}"
         self._sql = Transactions(address.database, lock=lock, patience=patience)
 
@@ -150,25 +149,25 @@ class PostgresStore:
         with self.writing():
             if not self.is_empty():  # another machine was faster
                 return False
-            for statement in tables.CREATE:
+            for statement in CREATE:
                 self._run(statement)
             self.insert(first)
-            self._run(tables.NOTE_PLACE)
+            self._run(NOTE_PLACE)
         return True
 
     def check_schema(self) -> None:
         with self.reading():
             if self.is_empty():
                 raise damaged(self._place, "its tables were removed")
-            found = [self._run(question) for question in tables.QUESTIONS]
-        if found != tables.expected(self._says):
+            found = [self._run(question) for question in QUESTIONS]
+        if found != expected(self._says):
             raise damaged(self._place, "its tables or triggers were altered, or it is not a ledger")
 
     def check_pages(self, how: Literal["quick_check", "integrity_check"]) -> None:
         """The chain covers every byte of every event; a database has no other check that a user may run."""
 
     def check_files(self) -> None:
-        if self._run(tables.IS_PLACE) != [(True,)]:
+        if self._run(IS_PLACE) != [(True,)]:
             raise LedgerDamaged(
                 f"The ledger {self._place} was written by another server or to another table: a backup was "
                 "restored, or a standby took over, and its newest charges may be missing. Nothing was charged. "
@@ -177,4 +176,89 @@ class PostgresStore:
 
     def adopt(self) -> None:
         self._run("DELETE FROM {place}")
-        self._run(tables.NOTE_PLACE)
+        self._run(NOTE_PLACE)
+
+
+_APPENDED = """
+BEGIN
+  IF NEW.seq IS DISTINCT FROM (SELECT coalesce(max(seq), 0) + 1 FROM {event}) THEN
+    RAISE EXCEPTION 'ledger events are only appended';
+  END IF;
+  RETURN NEW;
+END"""
+_NEVER = """
+BEGIN
+  RAISE EXCEPTION 'ledger events are never changed or deleted';
+END"""
+
+CREATE = (
+    "CREATE SCHEMA IF NOT EXISTS {schema}",
+    """CREATE TABLE {event} (
+  seq bigint NOT NULL PRIMARY KEY, body text NOT NULL, payload bytea, hash text NOT NULL)""",
+    # No foreign key or oid type: a dump must carry the old number, so that it shows.
+    "CREATE TABLE {place} (events bigint NOT NULL, timeline text NOT NULL, system text NOT NULL)",
+    f"""CREATE FUNCTION {{schema}}.event_is_appended() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog AS $body${_APPENDED}$body$""",
+    f"""CREATE FUNCTION {{schema}}.event_is_never_changed() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog AS $body${_NEVER}$body$""",
+    """CREATE TRIGGER event_is_appended BEFORE INSERT ON {event}
+  FOR EACH ROW EXECUTE FUNCTION {schema}.event_is_appended()""",
+    """CREATE TRIGGER event_is_never_changed BEFORE UPDATE OR DELETE ON {event}
+  FOR EACH ROW EXECUTE FUNCTION {schema}.event_is_never_changed()""",
+    """CREATE TRIGGER event_is_never_emptied BEFORE TRUNCATE ON {event}
+  FOR EACH STATEMENT EXECUTE FUNCTION {schema}.event_is_never_changed()""",
+    # ALWAYS: also for sessions that play replicas, in which ordinary triggers sleep.
+    "ALTER TABLE {event} ENABLE ALWAYS TRIGGER event_is_appended",
+    "ALTER TABLE {event} ENABLE ALWAYS TRIGGER event_is_never_changed",
+    "ALTER TABLE {event} ENABLE ALWAYS TRIGGER event_is_never_emptied",
+)
+
+_HERE = """'{event}'::regclass::oid::bigint,
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), (SELECT system_identifier::text FROM pg_control_system())"""
+NOTE_PLACE = f"INSERT INTO {{place}} VALUES ({_HERE})"
+IS_PLACE = f"SELECT (events, timeline, system) = ({_HERE}) FROM {{place}}"
+"""Whether these are the table and the server's history to which the ledger was written."""
+
+QUESTIONS = (
+    """SELECT attname::text, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute
+  WHERE attrelid = '{event}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum""",
+    """SELECT t.tgname::text, t.tgtype::int, t.tgenabled::text, p.prosrc FROM pg_trigger t
+  JOIN pg_proc p ON p.oid = t.tgfoid
+  WHERE t.tgrelid = '{event}'::regclass AND NOT t.tgisinternal ORDER BY 1""",
+    """SELECT relkind::text, relpersistence::text, relrowsecurity, relhasrules, relhassubclass
+  FROM pg_class WHERE oid = '{event}'::regclass""",
+    """SELECT indkey::text FROM pg_index
+  WHERE indrelid = '{event}'::regclass AND indisprimary AND indisvalid""",
+)
+"""About the columns, the triggers, the table itself (logged, with no rules) and its primary key."""
+
+
+def for_schema(schema: str) -> Callable[[str], str]:
+    """Fills the names of one ledger's schema into a statement."""
+    names = {name: f'"{schema}"."{name}"' for name in ("event", "place")}
+
+    def fill(statement: str) -> str:
+        for name, full in names.items():
+            statement = statement.replace("{" + name + "}", full)
+        return statement.replace("{schema}", f'"{schema}"')
+
+    return fill
+
+
+def expected(fill: Callable[[str], str]) -> list[list[tuple[Any, ...]]]:
+    """The answers to `QUESTIONS` where nothing was altered."""
+    return [
+        [
+            ("seq", "bigint", True),
+            ("body", "text", True),
+            ("payload", "bytea", False),
+            ("hash", "text", True),
+        ],
+        [  # before each row: insert is 7, update or delete 27; before a statement: truncate is 34
+            ("event_is_appended", 7, "A", fill(_APPENDED)),
+            ("event_is_never_changed", 27, "A", fill(_NEVER)),
+            ("event_is_never_emptied", 34, "A", fill(_NEVER)),
+        ],
+        [("r", "p", False, False, False)],
+        [("1",)],
+    ]

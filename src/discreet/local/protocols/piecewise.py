@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadBudget, BadInput
-from discreet.local.protocols.odds import lower_exp, upper_log
+from discreet.local.protocols.protocol import lower_exp, upper_log
 from discreet.privacy.cost import Cost
 
 GRAIN = 1 << 20

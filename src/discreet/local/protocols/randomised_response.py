@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.arrays import Integers
 from discreet.errors import BadBudget, BadInput
-from discreet.local.protocols.odds import lower_exp, upper_log
+from discreet.local.protocols.protocol import lower_exp, upper_log
 from discreet.privacy.cost import Cost
 
 GRAIN = 2**60

@@ -35,8 +35,7 @@ from discreet.postprocessing.reading.distinct_values import (
     counts_others_as_one,
     of_distinct_values,
 )
-from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending, Scope
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending, Rows, Scope
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     canonical,

@@ -11,8 +11,7 @@ from typing import Any
 from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Expression, Field, Join, OneRow, Table
 from discreet.postprocessing.reading.row_selects import RowSelectReader
-from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import Columns, Scope
+from discreet.postprocessing.reading.scope import Columns, Rows, Scope
 from discreet.questions.dialects.statement import bare
 from discreet.schema.columns.column import folded
 

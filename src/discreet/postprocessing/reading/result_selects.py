@@ -17,8 +17,7 @@ from discreet.postprocessing.plan import (
     Union,
 )
 from discreet.postprocessing.reading.expressions import ExpressionReader
-from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Scope
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Rows, Scope
 from discreet.postprocessing.reading.syntax import canonical, written
 from discreet.questions.dialects.statement import bare, number
 from discreet.schema.columns.column import folded

@@ -19,8 +19,7 @@ from discreet.postprocessing.plan import (
     Union,
 )
 from discreet.postprocessing.reading.result_selects import ResultSelectReader, names_of
-from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Rows, Scope
 from discreet.postprocessing.reading.syntax import canonical, is_known_column
 from discreet.questions.conditions import both
 from discreet.questions.dialects.statement import bare, number

@@ -24,8 +24,13 @@ from discreet.postprocessing.plan import (
 )
 from discreet.postprocessing.reading.joins import JoinReader, Source
 from discreet.postprocessing.reading.result_selects import names_of
-from discreet.postprocessing.reading.row_sources import Rows
-from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Dialect, Pending
+from discreet.postprocessing.reading.scope import (
+    ROWS_ARE_NOT_SHOWN,
+    Columns,
+    Dialect,
+    Pending,
+    Rows,
+)
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     asks_between_rows,

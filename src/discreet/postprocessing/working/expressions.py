@@ -37,8 +37,13 @@ from discreet.postprocessing.values import (
     joined_origins,
 )
 from discreet.postprocessing.windows import PLACES, over
-from discreet.postprocessing.working.frames import Doubt, Frame, Result
-from discreet.postprocessing.working.open_places import note_open_filter, note_open_window
+from discreet.postprocessing.working.frames import (
+    Doubt,
+    Frame,
+    Result,
+    note_open_filter,
+    note_open_window,
+)
 
 
 class ExpressionWork:

@@ -21,7 +21,7 @@ from discreet.questions.expressions import (
     Expression,
     Type,
 )
-from discreet.questions.limits.written_size import MOST_LEVELS, MOST_WRITTEN, written_size
+from discreet.questions.limits.work import MOST_LEVELS, MOST_WRITTEN, written_size
 from discreet.questions.literals import described, double, folded_constant
 from discreet.schema import Schema
 

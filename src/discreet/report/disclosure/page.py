@@ -2,18 +2,106 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from discreet.artifacts.syntax_trees import making_a_tree
-from discreet.attacks.outcome import Outcome
+from discreet.artifacts.files import making_a_tree
+from discreet.attacks.outcome import Line, Outcome, Series
 from discreet.charts.figure import Figure, Table
-from discreet.report.disclosure.figures import outcome_figure, series_figure
+from discreet.charts.scale import shown
+from discreet.charts.shapes import Bar, Curve, curves, rows
+
+STYLES = ("c1", "c2", "c3")
+SLOPE = 80
+"""Steps between two points."""
+
+
+def outcome_figure(name: str, outcome: Outcome) -> Figure:
+    """The before/after bars, with the numbers as a table."""
+    finite = [each for each in outcome.lines if math.isfinite(each.value)]
+    return Figure(
+        title=outcome.title,
+        caption=_caption(outcome),
+        picture=rows(name, outcome.title, [_bar(each) for each in finite]),
+        legend=[("bar", "unprotected"), ("special", "published by discreet")]
+        if any(each.ours for each in finite)
+        else [],
+        table=Table(
+            ("published", outcome.measure, "95% interval", "note"),
+            [
+                (each.publication, shown(each.value), interval(each), each.note)
+                for each in outcome.lines
+            ],
+            right=(1,),
+        ),
+    )
+
+
+def series_figure(name: str, outcome: Outcome) -> Figure | None:
+    """The curve of an attack, or None where it has none."""
+    if not outcome.series:
+        return None
+    return Figure(
+        title=f"{outcome.measure}, by {outcome.across}",
+        caption="",
+        picture=curve_picture(name, outcome.measure, outcome.series, outcome.across),
+        legend=[(style, each.label) for style, each in zip(STYLES, outcome.series, strict=False)],
+    )
+
+
+def curve_picture(name: str, up: str, series: Sequence[Series], across: str) -> Markup:
+    """Lines over a shared pair of axes; where the points span decades, by their logarithm to base 10."""
+    places = [x for each in series for x, _ in each.points]
+    by_logarithm = bool(places) and min(places) > 0 and max(places) / min(places) >= 100
+    lines = [
+        Curve(
+            each.label,
+            style,
+            _sloped([(math.log10(x) if by_logarithm else x, y) for x, y in each.points]),
+        )
+        for style, each in zip(STYLES, series, strict=False)
+    ]
+    label = f"{across} (powers of ten)" if by_logarithm else across
+    return curves(name, up, f"{up} against {across}.", lines, across=label, up=up)
+
+
+def _sloped(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Many small steps, so that a chart of steps shows a slope."""
+    found: list[tuple[float, float]] = points[:1]
+    for (x, y), (to_x, to_y) in pairwise(points):
+        found += [
+            (x + (to_x - x) * part / SLOPE, y + (to_y - y) * part / SLOPE)
+            for part in range(1, SLOPE + 1)
+        ]
+    return found
+
+
+def interval(line: Line) -> str:
+    if line.lower is None or line.upper is None:
+        return ""
+    return f"[{shown(round(line.lower, 4))}, {shown(round(line.upper, 4))}]"
+
+
+def _bar(line: Line) -> Bar:
+    low = line.value if line.lower is None else line.lower
+    high = line.value if line.upper is None else line.upper
+    return Bar(line.publication, line.publication, line.value, low, high, special=line.ours)
+
+
+def _caption(outcome: Outcome) -> str:
+    chance = (
+        ""
+        if outcome.chance is None
+        else f" Guessing alone achieves {shown(round(outcome.chance, 3))}."
+    )
+    return f"{outcome.measure[:1].upper()}{outcome.measure[1:]}.{chance}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,15 @@
 """Who may use the service: people, their roles, tokens and sessions, behind one small protocol."""
 
 from discreet.service.accounts.opening import open_accounts
-from discreet.service.accounts.people import AccountEvent, Person, Role, Session, TokenView
-from discreet.service.accounts.protocol import Accounts, KeyState
+from discreet.service.accounts.protocol import (
+    AccountEvent,
+    Accounts,
+    KeyState,
+    Person,
+    Role,
+    Session,
+    TokenView,
+)
 from discreet.service.accounts.sqlite import SqliteAccounts
 
 __all__ = [

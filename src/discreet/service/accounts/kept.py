@@ -14,8 +14,15 @@ from typing import Any, Protocol
 
 from discreet.errors import BadInput
 from discreet.service.accounts import tokens
-from discreet.service.accounts.people import AccountEvent, Person, Role, Session, TokenView
-from discreet.service.accounts.protocol import KeyState, SavedQuestion
+from discreet.service.accounts.protocol import (
+    AccountEvent,
+    KeyState,
+    Person,
+    Role,
+    SavedQuestion,
+    Session,
+    TokenView,
+)
 
 FORMAT = 1
 SESSION_SECONDS = 12 * 3600

@@ -13,13 +13,18 @@ from starlette.responses import Response
 from discreet.artifacts.answers import Answers
 from discreet.ledger import EntryView
 from discreet.service.accounts import KeyState, Person, Role
-from discreet.service.api.answers import answer_shape
 from discreet.service.api.callers import EVERYBODY, desk_of, may, roles_of
-from discreet.service.api.shapes import ERRORS, LiveAnswerBody, PreviewBody, QuestionShape
+from discreet.service.api.shapes import (
+    ERRORS,
+    LiveAnswerBody,
+    PreviewBody,
+    QuestionShape,
+    answer_shape,
+)
 from discreet.service.datasets import LiveDataset, Question
 from discreet.service.desk import Desk
+from discreet.service.limits.bodies import check_sql
 from discreet.service.limits.refusals import KeyTaken, TooLarge
-from discreet.service.limits.sizes import check_sql
 
 router = APIRouter(prefix="/api/v1", tags=["live datasets"], responses=ERRORS)
 

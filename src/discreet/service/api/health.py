@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from discreet.errors import DiscreetError
 from discreet.service.accounts import Person, Role
 from discreet.service.api.callers import desk_of, may, roles_of
-from discreet.service.watching.metrics import Labels
+from discreet.service.watching import Labels
 
 router = APIRouter(tags=["operation"])
 OPEN = {"x-roles": ["public"]}

@@ -11,11 +11,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import FileResponse, Response
 
 from discreet.service.accounts import Person
-from discreet.service.api.answers import answer_shape
 from discreet.service.api.callers import anybody, desk_of
-from discreet.service.api.shapes import ERRORS, AnswerBody, ReleaseQuestionShape
+from discreet.service.api.shapes import ERRORS, AnswerBody, ReleaseQuestionShape, answer_shape
+from discreet.service.limits.bodies import check_sql
 from discreet.service.limits.refusals import TooLarge
-from discreet.service.limits.sizes import check_sql
 from discreet.service.shelf import ShelvedRelease
 
 router = APIRouter(prefix="/api/v1", tags=["releases"], responses=ERRORS)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.artifacts.answers import Answers, json_value
 from discreet.errors import BadBudget
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import exact
+from discreet.questions.cells.values import Span
 from discreet.service.datasets import Question
 
 Number = (
@@ -147,3 +151,27 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": ErrorBody, "description": "Refused; nothing was read or charged."},
     "5XX": {"model": ErrorBody, "description": "A fault; a charge that was made stands."},
 }
+
+
+def answer_shape(answers: Answers) -> dict[str, Any]:
+    """`Answers.to_dict`, with the groups' typed values beside it."""
+    shape = answers.to_dict()
+    shape["group_values"] = {
+        name: _values(answers, axis) for axis, name in enumerate(answers.groups)
+    }
+    return shape
+
+
+def _values(answers: Answers, axis: int) -> dict[str, Any]:
+    kind = "plain"
+    found: dict[str, Any] = {}
+    for code in np.unique(answers.codes[:, axis]).tolist():
+        label, value = answers.label(axis, code), answers.value(axis, code)
+        if isinstance(value, Span):
+            found[label] = {"first": json_value(value.first), "last": json_value(value.last)}
+            value = value.first
+        else:
+            found[label] = json_value(value)
+        if isinstance(value, date):
+            kind = "datetime" if isinstance(value, datetime) else "date"
+    return {"type": kind, "values": found}

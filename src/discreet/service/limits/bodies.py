@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from discreet.service.limits.refusals import ServiceRefusal, TooLarge, TooSlow
+from discreet.service.settings import Limits
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -88,3 +90,21 @@ async def _whole_body(receive: Receive, largest: int) -> bytes | None:
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts)
+
+
+_TERM = re.compile(r"\w+|[^\w\s]")
+
+
+def check_sql(sql: str, limits: Limits) -> None:
+    """`TooLarge` for a question that is longer than the settings allow."""
+    if len(sql) > limits.sql_characters:
+        raise TooLarge(
+            f"The question has {len(sql):,} characters; at most {limits.sql_characters:,} are read. "
+            "Nothing was read or charged."
+        )
+    terms = sum(1 for _ in _TERM.finditer(sql))
+    if terms > limits.sql_terms:
+        raise TooLarge(
+            f"The question has {terms:,} words and signs; at most {limits.sql_terms:,} are read. "
+            "Nothing was read or charged."
+        )

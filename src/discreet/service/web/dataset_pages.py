@@ -22,11 +22,18 @@ from discreet.service.api.errors import message_of, status_of
 from discreet.service.datasets import LiveDataset
 from discreet.service.desk import Desk
 from discreet.service.limits.refusals import KeyTaken
-from discreet.service.web.budgets import budget_card
-from discreet.service.web.questions import DEFAULT_EPSILON, Typed, as_csv, shown
+from discreet.service.web.drawings import budget_card
+from discreet.service.web.questions import (
+    DEFAULT_EPSILON,
+    Typed,
+    as_csv,
+    as_curl,
+    as_python,
+    shown,
+    starters,
+)
 from discreet.service.web.rendering import page
 from discreet.service.web.sessions import checked_form, signed_in
-from discreet.service.web.starters import as_curl, as_python, starters
 
 router = APIRouter(include_in_schema=False)
 

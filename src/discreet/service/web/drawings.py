@@ -12,7 +12,10 @@ from markupsafe import Markup
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.charts.shapes import Bar, Curve, Heat, columns, curves, heat_map, rows
 from discreet.charts.svg import element, picture
+from discreet.privacy.budget import Budget
 from discreet.questions.cells.values import Span
+from discreet.service.accounts import Person, Role
+from discreet.service.datasets import LiveDataset
 
 MOST_LYING = 30
 MOST_BARS = 200
@@ -128,4 +131,42 @@ def spending(name: str, points: Sequence[tuple[float, float]], cap: float) -> Ma
         ],
         across="charges",
         up="spent",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetCard:
+    """A budget for a page."""
+
+    picture: Markup
+    words: list[str]
+    left: Budget
+    cap: Budget
+    spent: Budget
+    mine: Budget | None
+    """What the analyst has spent."""
+    allowance: Budget | None
+
+
+def budget_card(dataset: LiveDataset, person: Person | None, name: str = "gauge") -> BudgetCard:
+    """The budget of a dataset, as a person may see it."""
+    own = person.name if person is not None and person.role is Role.ANALYST else None
+    cap, spent = dataset.cap, dataset.spent
+    allowance = None if own is None else dataset.allowance(own)
+    mine = None if own is None else dataset.spent_by(own)
+    words = dataset.left_words(own)
+    return BudgetCard(
+        gauge(
+            name,
+            cap=cap.amount,
+            mine=mine.amount if mine is not None else spent.amount,
+            spent=spent.amount,
+            words=" ".join(words),
+        ),
+        words,
+        dataset.left(own),
+        cap,
+        spent,
+        mine,
+        allowance,
     )

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.service.accounts import Role
 from discreet.service.api.callers import COOKIE, desk_of
-from discreet.service.web.budgets import budget_card
+from discreet.service.web.drawings import budget_card
 from discreet.service.web.rendering import page
 from discreet.service.web.sessions import (
     check_from_here,

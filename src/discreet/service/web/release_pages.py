@@ -20,10 +20,9 @@ from discreet.service.desk import Desk
 from discreet.service.limits.refusals import NotSignedIn
 from discreet.service.shelf import ShelvedRelease
 from discreet.service.web.drawings import Drawn
-from discreet.service.web.questions import Typed, as_csv, shown
+from discreet.service.web.questions import Typed, as_csv, as_curl, as_python, shown
 from discreet.service.web.rendering import page
 from discreet.service.web.sessions import SignInFirst, session_of
-from discreet.service.web.starters import as_curl, as_python
 
 router = APIRouter(include_in_schema=False)
 MOST_CHARTS = 8

@@ -18,8 +18,7 @@ from discreet.service.api.callers import desk_of
 from discreet.service.api.errors import message_of, status_of
 from discreet.service.desk import Desk
 from discreet.service.shelf import ShelvedRelease
-from discreet.service.web.budgets import budget_card
-from discreet.service.web.drawings import spending
+from discreet.service.web.drawings import budget_card, spending
 from discreet.service.web.release_pages import release_for
 from discreet.service.web.rendering import page
 from discreet.service.web.sessions import session_of, signed_in

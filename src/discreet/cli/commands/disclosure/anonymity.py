@@ -60,7 +60,7 @@ def make(
     """
     from discreet.cli.files import refuse_overwriting
     from discreet.custodian.comparison import BANNER
-    from discreet.custodian.disclosure import mondrian, swapping
+    from discreet.custodian.disclosure import mondrian, publications
     from discreet.plain_tables import check_ending, read_columns, write_columns
 
     refuse_overwriting(output, force=force)
@@ -72,9 +72,9 @@ def make(
     elif method == "suppress":
         made = mondrian.suppressed(rows, named, k=size)
     elif method == "swap":
-        made = swapping.swapped(rows, named, share=share)
+        made = publications.swapped(rows, named, share=share)
     else:
-        made = swapping.minimised(rows, named)
+        made = publications.minimised(rows, named)
     write_columns(output, made)
     click.echo(f"{output}\n{LABEL}\n{BANNER}")
 
@@ -180,7 +180,7 @@ def scorecard(as_json: bool) -> None:
       discreet anonymity scorecard --json
     """
     from discreet.cli.output import print_json, print_table
-    from discreet.custodian.disclosure.scorecard import TECHNIQUES, WANTED
+    from discreet.custodian.disclosure.anonymity import TECHNIQUES, WANTED
 
     if as_json:
         print_json([each.to_dict() for each in TECHNIQUES])

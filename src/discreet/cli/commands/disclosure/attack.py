@@ -9,9 +9,15 @@ from typing import Any
 import click
 
 from discreet.cli.commands.disclosure.attack_rows import ROW_ATTACKS
-from discreet.cli.commands.disclosure.running import LEAD, epsilon_option, ran
 from discreet.cli.options import FILE, defaulted, schema_option
-from discreet.cli.outcomes import check_output, outcome_options, show_outcomes
+from discreet.cli.outcomes import (
+    LEAD,
+    check_output,
+    epsilon_option,
+    outcome_options,
+    ran,
+    show_outcomes,
+)
 
 seed_option = defaulted("--seed", click.IntRange(0), 0, "For the public random choices.")
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands.disclosure.running import epsilon_option, ran
 from discreet.cli.options import defaulted
-from discreet.cli.outcomes import outcome_options
+from discreet.cli.outcomes import epsilon_option, outcome_options, ran
 
 
 def _names(typed: str | None) -> list[str] | None:

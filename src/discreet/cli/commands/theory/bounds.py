@@ -1,10 +1,12 @@
-"""`discreet theory median`, `parity` and `reconstruction`: what no private release can do."""
+"""`discreet theory median`, `parity`, `reconstruction`, `distributional` and `incidence`: what private releases can and cannot do."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from discreet.cli.options import defaulted, json_option
+from discreet.cli.options import FILE, defaulted, json_option
 
 rows_option = defaulted("--rows", click.IntRange(1, 10**12), 10_000, "Rows of the table.")
 epsilon_option = click.option(
@@ -177,3 +179,82 @@ def halfspaces(
         print_json(asdict(found))
     else:
         click.echo(f"{found.sentence[:1].upper()}{found.sentence[1:]}.")
+
+
+MOST_ROWS = 1_000_000
+
+
+@click.command(short_help="Distributional privacy: the mirrored-mod separation.")
+@epsilon_option
+@defaulted("--rows", click.IntRange(1, MOST_ROWS), 10_000, "Rows of the table.")
+@json_option
+def distributional(epsilon: float, rows: int, as_json: bool) -> None:
+    """Show how often two samples of one distribution are told apart by a loss of 1, by two mechanisms that are epsilon-DP: the
+    mirrored-mod count of theorem 7.3, and a plain count. 2/epsilon must be whole.
+
+    \b
+    Examples:
+      discreet theory distributional --epsilon 0.1 --rows 10000
+      discreet theory distributional --epsilon 1 --json
+    """
+    from discreet.cli.output import print_json
+    from discreet.theory.distributional import mirrored_mod_loss, period_of, plain_count_loss
+
+    period = period_of(epsilon)
+    mirrored, plain = mirrored_mod_loss(epsilon, rows), plain_count_loss(epsilon, rows)
+    holds = rows**0.5 > 2 * period
+    if as_json:
+        print_json(
+            {"epsilon": epsilon, "rows": rows, "period": period, "mirrored_mod": mirrored,
+             "plain_count": plain, "condition_holds": holds}
+        )  # fmt: skip
+        return
+    click.echo(
+        f"Both mechanisms are {epsilon:g}-DP: one changed row is hidden. Two samples of {rows:,} fair bits:"
+    )
+    click.echo(f"  mirrored mod {period}: a loss of 1 or more with probability {mirrored:.4g}")
+    click.echo(f"  plain count:     a loss of 1 or more with probability {plain:.4g}")
+    if not holds:
+        click.echo(
+            f"Theorem 7.3 needs sqrt(n) much larger than 2/epsilon = {period}, and there are too few rows."
+        )
+
+
+@click.command(short_help="Two conditions together, from counts of each alone.")
+@click.argument("release_path", metavar="RELEASE", type=FILE)
+@click.option("--first", required=True, metavar="CONDITION", help="As in WHERE.")
+@click.option("--second", required=True, metavar="CONDITION", help="As in WHERE.")
+@click.option(
+    "--by", required=True, metavar="COLUMN", help="A column that splits the rows at random."
+)
+@json_option
+def incidence(release_path: Path, first: str, second: str, by: str, as_json: bool) -> None:
+    """Infer how many rows satisfy two conditions together from a release that counts each of them alone, in random parts of
+    the rows: where the first is frequent by chance, the second is frequent too if they go together. The parts are chosen
+    on the release's noisy answers. The result says how much worse it is than a count of both.
+
+    \b
+    Examples:
+      discreet theory incidence lots.release --first smoker --second sick --by lot
+      discreet theory incidence lots.release --first "smoker AND sex = 'F'" --second sick --by lot --json
+    """
+    from discreet.answering import open_release
+    from discreet.cli.output import print_json
+    from discreet.theory.incidence import infer_incidence
+
+    found = infer_incidence(open_release(release_path), first, second, by=by)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    seen = found.conditional
+    click.echo(
+        f"About {100 * seen.estimate:.3g}% of the {found.rows_with_first:,.0f} rows with {first} also have {second} "
+        f"(standard error {100 * found.std:.2g} points): {found.rows_with_both:,.0f} rows."
+    )
+    click.echo(
+        f"Read off {seen.heavy} of {seen.subsets} parts that are heavy in {first}. Uncorrected for the noise in that choice "
+        f"it would be {100 * seen.uncorrected:.3g}%."
+    )
+    click.echo(
+        f"Its error is about {found.times_worse:,.0f} times that of counting both together with the same noise."
+    )

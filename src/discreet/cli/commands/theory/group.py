@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import click
 
-from discreet.cli.commands.theory.bounds import halfspaces, median, parity, reconstruction
-from discreet.cli.commands.theory.distributional import distributional
-from discreet.cli.commands.theory.incidence import incidence
+from discreet.cli.commands.theory.bounds import (
+    distributional,
+    halfspaces,
+    incidence,
+    median,
+    parity,
+    reconstruction,
+)
 from discreet.cli.commands.theory.sizes import sizes
 
 

@@ -14,7 +14,7 @@ from discreet.arrays import Codes, Integers
 from discreet.artifacts.answer import Unit
 from discreet.artifacts.release import Part, Release
 from discreet.errors import NotAnswerable
-from discreet.families.groups.answer.drawn_ranges import DrawnRanges
+from discreet.families.groups.answer.drawn_groups import DrawnRanges
 from discreet.families.groups.answer.noisy_ranges import GroupedRanges, GroupRange, noisy_ranges
 from discreet.families.groups.answer.taken_groups import TakenGroups, group_notes, left_out
 from discreet.families.ranges.answer.joint_estimates import Sums, in_and_outside

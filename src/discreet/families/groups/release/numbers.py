@@ -30,14 +30,14 @@ from typing import ClassVar, Literal
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.families.groups.answer.noisy_columns import Form, form_of, noise_width
-from discreet.families.groups.answer.number_bounds import (
+from discreet.families.groups.answer.bounds import (
     EACH_GROUP,
     LARGE_GROUPS,
     large_groups,
     means_bound,
     number_bound,
 )
+from discreet.families.groups.answer.noisy_columns import Form, form_of, noise_width
 from discreet.families.groups.queries.classes import ByGroup, GroupedSums
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
 from discreet.families.shared.release.fixed_point import bounds_of, fixed_point_sum

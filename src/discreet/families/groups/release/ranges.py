@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
-from discreet.families.groups.answer.range_bounds import group_range_claims, noise_bound
+from discreet.families.groups.answer.bounds import group_range_claims, noise_bound
 from discreet.families.groups.queries.classes import GroupedIntervals
 from discreet.families.groups.queries.group_ranges import GroupBuckets, GroupStrategy
 from discreet.families.ranges.estimate.cell_strategies import (

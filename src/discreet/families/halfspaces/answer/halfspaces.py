@@ -15,8 +15,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
-from discreet.answering.many_counts import ManyCounts
+from discreet.answering.estimates import NO_GROUPS, Estimates, ManyCounts, combined_note
 from discreet.answering.readings import Reading, combined
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source

@@ -8,19 +8,23 @@ of a model carry the bound that holds for all predicates at once.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answering.asking import Asking
 from discreet.answering.estimates import Estimates
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
+from discreet.answering.usefulness import UNION
 from discreet.arrays import Bools
+from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease
-from discreet.families.predicates.estimate.model_bound import model_bound
+from discreet.families.predicates.estimate.multiplicative import model_bound
 from discreet.families.predicates.estimate.strategies import MOST_SOLVED, row_terms
 from discreet.families.predicates.queries.predicates import (
     Partition,
@@ -32,7 +36,9 @@ from discreet.families.predicates.queries.predicates import (
 )
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.shared.answer.evidence import Evidence, measured_numbers
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import Terms
+from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expressions import Expression
 from discreet.questions.inequality import lone_inequality
 from discreet.schema import Schema, keeps_every_row
@@ -170,3 +176,37 @@ def predicates_of(part: Part, place: int, release: Release) -> Evidence:
     found = measured_numbers(part, release.schema, place)
     found.sources.append(PredicateSource(part, place, release.schema))
     return found
+
+
+AT_ONCE = "the bound that the release's own mechanism gives for all its predicates at once"
+
+
+def predicates_bound(
+    library: Library, asking: Asking, query_class: Predicates, delta: Fraction
+) -> tuple[float, str]:
+    """Each predicate gets delta divided by how many there are; a model's bound holds for all of its own as it is."""
+    together = any(
+        isinstance(part.query_class, Predicates)
+        and set(query_class.conditions) <= set(part.query_class.conditions)
+        and part.selections
+        for part in library.release.parts
+    )
+    name = '"' + library.schema.dataset.replace('"', '""') + '"'
+    questions = [
+        parse_question(f"SELECT count(*) FROM {name} WHERE {condition}", library.schema)
+        for condition in query_class.conditions
+    ]
+
+    def answered(share: Fraction) -> list[Answer]:
+        found = asking.answers(questions, confidence=float(1 - share))
+        return [each.only for each in found]
+
+    if together:
+        answers = answered(delta)
+        if all(each.covers is Covers.NOISE_AND_MODEL for each in answers):
+            return max(map(_reach, answers)), AT_ONCE
+    return max(map(_reach, answered(delta / len(questions)))), UNION
+
+
+def _reach(answer: Answer) -> float:
+    return max(answer.upper - answer.estimate, answer.estimate - answer.lower)

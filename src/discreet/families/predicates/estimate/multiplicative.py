@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
+from discreet.artifacts.measurement import Measurement, Selection
+from discreet.errors import BadInput
 from discreet.families.halfspaces.estimate.reference import BIAS
 from discreet.families.shared.estimate.public_random import generator
 
@@ -110,3 +112,21 @@ def _cascade(cells: int, seed: int) -> Floats:
         mass = np.stack([mass * left, mass * (1 - left)], axis=1).reshape(-1)
     kept = mass[:cells]
     return np.asarray(kept / kept.sum())
+
+
+def model_bound(
+    chosen: Selection, noisy: Measurement, model_answer: int, confidence: float
+) -> float:
+    """A bound that holds for all predicates at once, with probability `confidence`.
+
+    The score of the chosen predicate, its model's error, is at most |noisy answer - model's| plus the
+    noise; the largest score of all exceeds that by at most (2 s / epsilon) ln(candidates / beta).
+    Each of the two fails with half of 1 - confidence.
+    """
+    epsilon = chosen.cost.epsilon
+    if epsilon is None or epsilon <= 0:
+        raise BadInput("The selection states no epsilon.")
+    beta = (1 - confidence) / 2
+    shortfall = 2 * chosen.sensitivity / float(epsilon) * math.log(chosen.candidates / beta)
+    seen = abs(int(noisy.values[0]) - model_answer)
+    return float(seen + noisy.law.half_width(1 - beta) + math.ceil(shortfall))

@@ -15,9 +15,11 @@ from math import lcm, prod
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Bools, Floats, Integers
-from discreet.errors import BadInput, BadQuestion
+from discreet.artifacts.release import Part
+from discreet.errors import BadInput, BadQuestion, BadRelease
 from discreet.families.shared.queries.matrices import MOST_EXACT
 from discreet.questions.cells.cutting import pieces_of
 from discreet.questions.cells.ordered_pieces import extents
@@ -311,3 +313,69 @@ def check_cells(schema: Schema, columns: tuple[str, ...], most: int = MOST_CELLS
 
 def parse_predicates(arguments: Sequence[str]) -> Predicates:
     return Predicates(list(arguments))
+
+
+def extreme_rows(asked: Predicates, schema: Schema) -> tuple[dict[str, int], dict[str, int]]:
+    """A row that satisfies the most predicates, and one on which as many as possible differ from it: their cells, by column."""
+    found = partition(schema, asked.conditions)
+    shape = schema.sizes(found.columns)
+    cells = np.stack(np.unravel_index(np.arange(len(found.part)), shape), axis=1)
+    # Cells for other values have no value to write, so only values and nulls are looked for.
+    written = np.ones(len(cells), dtype=np.bool_)
+    for axis, name in enumerate(found.columns):
+        column = schema.column(name)
+        if column.other_cell is not None:
+            written &= cells[:, axis] != column.other_cell
+    truths = found.workload[:, found.part]
+    most = int(np.argmax(np.where(written, truths.sum(axis=0), -1)))
+    moved = (truths != truths[:, most : most + 1]).sum(axis=0)
+    furthest = int(np.argmax(np.where(written, moved, -1)))
+    one, other = (
+        dict(zip(found.columns, cells[place].tolist(), strict=True)) for place in (most, furthest)
+    )
+    return one, other
+
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelError:
+    """|rows that satisfy a predicate - what a model says|, for each predicate.
+
+    One unit moves any one count by at most its rows, under either adjacency, and the distance to a
+    fixed number by no more.
+    """
+
+    partition: Partition
+    model: Counts
+    """What the model says: whole numbers, computed from noisy numbers only."""
+
+    sampler: ClassVar[None] = None
+
+    @property
+    def marginals(self) -> tuple[tuple[str, ...], ...]:
+        return (self.partition.columns,)
+
+    def candidates(self, schema: Schema) -> int:
+        return len(self.model)
+
+    def sensitivity(self, schema: Schema) -> int:
+        return _moved(schema)
+
+    def evaluate(self, counts: tuple[Counts, ...]) -> Counts:
+        in_part = np.zeros(self.partition.parts, dtype=np.int64)
+        np.add.at(in_part, self.partition.part, counts[0].reshape(-1))
+        answers = np.array([in_part[row].sum() for row in self.partition.workload], dtype=np.int64)
+        return np.asarray(np.abs(answers - self.model))
+
+
+def selected_among(part: Part, schema: Schema) -> tuple[int, int]:
+    """Candidates and sensitivity of a selection among predicates, whatever the model says of them."""
+    if not isinstance(part.query_class, Predicates):
+        raise BadRelease("A part of predicates does not say which they are.")
+    return len(part.query_class.conditions), _moved(schema)
+
+
+def _moved(schema: Schema) -> int:
+    return schema.unit.max_rows

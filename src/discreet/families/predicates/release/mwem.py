@@ -30,10 +30,13 @@ from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import Exponential
 from discreet.core.vault import Request
 from discreet.families.halfspaces.estimate.reference import BIAS
-from discreet.families.predicates.estimate.model_bound import model_bound
-from discreet.families.predicates.estimate.multiplicative import TABLES, foreseen_error, reweighted
-from discreet.families.predicates.queries.predicate_score import ModelError
-from discreet.families.predicates.queries.predicates import Predicates, partition
+from discreet.families.predicates.estimate.multiplicative import (
+    TABLES,
+    foreseen_error,
+    model_bound,
+    reweighted,
+)
+from discreet.families.predicates.queries.predicates import ModelError, Predicates, partition
 from discreet.families.predicates.queries.strategy import StrategyCounts
 from discreet.families.predicates.release.strategy import predicates_refusal, told_apart
 from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim, Part, Release
 from discreet.core.vault import Request
 from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
 from discreet.families.shared.release.protocol import (
@@ -23,6 +24,7 @@ from discreet.families.shared.release.protocol import (
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.class_tables import counts_rows
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
 from discreet.schema import Schema
@@ -140,4 +142,35 @@ def noise_entry(
         "law": law.to_dict(),
         "std": law.std,
         "l1_sensitivity": query.sensitivity(schema).l1,
+    }
+
+
+def no_more_than_all_rows(
+    claims: tuple[ErrorClaim, ...], part: Part, public_rows: int | None
+) -> tuple[ErrorClaim, ...]:
+    """Claims about counts, where the number of rows is public: answers are cut to it, so errors are too."""
+    if (
+        public_rows is None
+        or not counts_rows(part.query_class.name)
+        or part.is_answered_as_measured
+    ):
+        return claims
+    return tuple(
+        replace(claim, bound=float(public_rows), theorem=TRIVIAL)
+        if claim.bound >= public_rows
+        else claim
+        for claim in claims
+    )
+
+
+def drowned(release: Release) -> set[str]:
+    """Classes of counts of which a claim is larger than the number of people that the schema states."""
+    people = release.schema.people
+    counted = {
+        part.query_class.text for part in release.parts if counts_rows(part.query_class.name)
+    }
+    return {
+        claim.query_class
+        for claim in release.claims
+        if people is not None and claim.bound >= people and claim.query_class in counted
     }

@@ -1,10 +1,14 @@
-"""Counters in Prometheus' text format."""
+"""What is watched: counters in Prometheus' text format, and one line of JSON for each request."""
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
 _EDGES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -74,3 +78,22 @@ def _labels(labels: Labels) -> str:
 
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class RequestLog:
+    """Writes to standard error, one whole line at a time. Thread safe."""
+
+    def __init__(
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def write(self, event: str, **facts: Any) -> None:
+        """One line. The facts are names and numbers of the service's own, no texts of requests."""
+        line = {"at": round(self._clock(), 3), "event": event, **facts}
+        text = json.dumps(line, ensure_ascii=True, separators=(",", ":"))
+        with self._lock:
+            self._stream.write(text + "\n")
+            self._stream.flush()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,24 +17,49 @@ from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.regions.selecting import select
 from discreet.answering.source import Source
-from discreet.arrays import Bools
+from discreet.arrays import Bools, Integers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease, NotAnswerable
-from discreet.families.keys.answer.drawn_keys import KeyRows
-from discreet.families.keys.estimate.unnamed import (
+from discreet.families.keys.estimate import (
     TOGETHER,
     most_unnamed,
     noise_level,
     together_bound,
 )
-from discreet.families.keys.queries.classes import Keys
-from discreet.families.keys.queries.key_counts import MOST_KEYS, KeyCounts
+from discreet.families.keys.queries import MOST_KEYS, KeyCounts, Keys
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.answer.library import Library
 from discreet.questions.conditions import atoms, normal_form, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import Schema, keeps_every_row
 from discreet.schema.columns.values import category_text_of
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+
+class KeyRows:
+    """Rows with a value, and nulls, as often as both were counted; which value, is drawn for all parts alike."""
+
+    def __init__(self, named: NamedValues) -> None:
+        many = len(named.texts)
+        self._column, counts = named.column, named.counts
+        valued = max(int(counts[: many + 1].sum()), 0)
+        self._weights = np.array([valued, *np.maximum(counts[many + 1 :], 0)], dtype=np.float64)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self._column,)
+
+    @property
+    def rows(self) -> float:
+        return float(self._weights.sum())
+
+    def draw(self, many: int, public: Generator) -> Integers:
+        weights = self._weights + 1e-9
+        drawn: Integers = public.choice(len(weights), size=many, p=weights / weights.sum())
+        return drawn.reshape(-1, 1)
+
 
 MOST_NOTED = 3
 

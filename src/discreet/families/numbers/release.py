@@ -1,4 +1,4 @@
-"""Means of a numeric column, its values clamped to the declared bounds.
+"""Means and sums of a numeric column, its values clamped to the declared bounds.
 
 Values are measured from the middle of the bounds, the centre, where one row adds least; a null adds
 nothing. Two algorithms, and public facts decide between them:
@@ -10,6 +10,8 @@ number of rows is a secret, so it is measured too; never is a mean divided by a 
 public, and a column with nulls = "exclude", which says that nulls are not expected. Should there be
 some, each counts as the centre: the release says so. With n public nothing is spent on a count.
 
+Of a mean:
+
 Guarantee:   the share; a sum and, in the first, a count, composed.
 Adjacency:   the schema's.
 Sensitivity: of the sum, half the bounds' width (add-remove) or all of it (change-one), times the
@@ -18,6 +20,16 @@ Theorem:     the mechanisms', and composition.
 Error:       with noise x on the sum and y on the count, (S+x)/(N+y) - S/N = (x - (S/N) y) / (N+y), and
              |S/N| is at most half the width. So with probability `confidence` the error is at most
              q / (noisy count), q the quantile of |x - (width/2) y|: a bound from noisy numbers alone.
+
+Of a sum:
+
+Guarantee:   the share, by one use of an additive mechanism on an integer.
+Adjacency:   the schema's.
+Sensitivity: the largest step from one row's value to none (add-remove) or to another (change-one),
+             times the unit's rows: `ClampedSum.sensitivity`.
+Theorem:     the mechanism's.
+Error:       exact quantile of the noise law, divided by the grid. It is the error against the sum of
+             the values after clamping and rounding to the grid; integers are not rounded.
 """
 
 from __future__ import annotations
@@ -25,17 +37,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.families.numbers.queries.one_number import Means
-from discreet.families.numbers.release.sums import ONE_NUMBER
+from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.shared.estimate.combination import half_width
 from discreet.families.shared.release.fixed_point import bounds_of, fixed_point_sum
-from discreet.families.shared.release.measured import MeasuredByRequests
+from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredByRequests
 from discreet.families.shared.release.noise_choice import mean_absolute_of_two
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
@@ -44,6 +56,70 @@ from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import ClampedSum, PresentCount, Query
 from discreet.schema import Schema
+
+ONE_NUMBER = "exact quantile of the noise law of one number"
+
+
+@dataclass(frozen=True, slots=True)
+class ClampedSums:
+    """One noisy fixed-point sum. A null adds 0."""
+
+    name: ClassVar[str] = "clamped-sum"
+    kind: ClassVar[str] = "sums"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedSum:
+        asked = of_type(query_class, Sums)
+        query = fixed_point_sum(
+            asked.column, schema, centred=False, share=share, accounting=accounting
+        )
+        shared = [(query, share)]
+        return PreparedSum.noisy(
+            self, asked, schema, shared, share=share, accounting=accounting, query=query
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSum(MeasuredAtOnce):
+    """The sum with its noise."""
+
+    query: ClampedSum
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        low, high = bounds_of(self.query.column, self.schema)
+        half = self.law.half_width(confidence) / self.query.grid
+        return ClassError(
+            queries=1,
+            unit=f"units of {self.query.column}",
+            expected=self.law.mean_absolute() / self.query.grid,
+            half_width=half,
+            simultaneous=half,
+            scale=None if rows is None else float(rows * max(abs(low), abs(high))),
+        )
+
+    def facts(self) -> dict[str, Any]:
+        low, high = bounds_of(self.query.column, self.schema)
+        return {
+            "column": self.query.column,
+            "low": str(low),
+            "high": str(high),
+            "grid": self.query.grid,
+            "nulls": "add nothing",
+        }
+
+    def estimates(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> dict[str, npt.NDArray[np.generic]]:
+        return {"sum": np.array([int(measured[0].values[0]) / self.query.grid])}
+
+    def claims(self, confidence: float) -> tuple[ErrorClaim, ...]:
+        bound = self.law.half_width(confidence) / self.query.grid
+        return (ErrorClaim(self.query_class.text, bound, confidence, True, ONE_NUMBER),)
+
 
 RATIO = "exact quantile of x - (S/N) y, worst S/N within the bounds, over the noisy count"
 

@@ -17,16 +17,14 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim, Naming, Part
 from discreet.core.mechanisms import AdditiveMechanism, PartitionSelection
 from discreet.core.mechanisms.gaussian_selection import GaussianKeeping
 from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.vault import Request
 from discreet.errors import BadBudget
-from discreet.families.keys.estimate.unnamed import ALONE, TOGETHER, alone_bound, together_bound
-from discreet.families.keys.queries.classes import Keys
-from discreet.families.keys.queries.key_counts import MOST_KEYS, KeyCounts
+from discreet.families.keys.estimate import ALONE, TOGETHER, alone_bound, together_bound
+from discreet.families.keys.queries import MOST_KEYS, KeyCounts, Keys
 from discreet.families.shared.release.measured import noise_entry
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type

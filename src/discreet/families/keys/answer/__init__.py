@@ -1,1 +1,0 @@
-"""Answers and synthetic values from published names and their counts."""

@@ -1,1 +1,0 @@
-"""What is measured of undeclared values, and the class that people name."""

@@ -1,1 +1,0 @@
-"""How undeclared values are named and counted. It reaches the core."""

@@ -1,1 +1,0 @@
-"""How releases of single numbers are bounded."""

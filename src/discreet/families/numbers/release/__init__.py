@@ -1,1 +1,0 @@
-"""Algorithms that release single numbers."""

@@ -1,1 +1,0 @@
-"""Contingency tables by noise on every cell of the whole table: Barak et al. 2007."""

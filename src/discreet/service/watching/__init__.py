@@ -1,1 +1,0 @@
-"""Monitoring: one log line for each request, without values, and counters."""
