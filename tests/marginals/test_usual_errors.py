@@ -11,9 +11,9 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.models.model_table import ModelTable, model_residuals
 from discreet.families.tables.answer.models.cell_errors import MEAN_ABSOLUTE, CellErrors
 from discreet.families.tables.answer.models.misfits import KNOTS, MISFITS, misfits_of
+from discreet.families.tables.answer.models.model_table import ModelTable, model_residuals
 from discreet.families.tables.answer.models.usual_errors import UsualErrors, usual_deviations
 from discreet.families.tables.answer.table_source import USUAL_NOTE
 from discreet.families.tables.answer.together.library import TableLibrary

@@ -36,8 +36,8 @@ from discreet.core.vault import Request
 from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares
-from discreet.families.tables.answer.models.model_table import CEILING_RISK
 from discreet.families.tables.answer.models.cell_errors import MEAN_ABSOLUTE
+from discreet.families.tables.answer.models.model_table import CEILING_RISK
 from discreet.families.tables.answer.models.usual_errors import MOST_MEASURED, usual_deviations
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import BinnedTable, Bins, ModelDistance, Residual

@@ -60,7 +60,9 @@ class CellErrors:
         deviation, grown = np.sqrt(sampling), expected**GROWS
         total = float((deviation * grown).sum())
         heavier = grown * (float(deviation.sum()) / total) if total > 0 else np.ones(1)
-        noisy = prod(line**2 + _believed(line, own) for line, own in zip(lines, variances, strict=True))
+        noisy = prod(
+            line**2 + _believed(line, own) for line, own in zip(lines, variances, strict=True)
+        )
         clean = prod(line**2 for line in lines)
         columns = np.sqrt(np.maximum(noisy - clean, 0.0)) / rows ** (expected.ndim - 1)
         missed = deviation * np.maximum(heavier, 1.0)
@@ -112,10 +114,9 @@ def _of_others(shares: Sequence[Floats], axis: int) -> Floats:
 def _believed(line: Floats, variance: float) -> Floats:
     """The variance of the model's counts of a column, if the noise of the measured ones has `variance`.
 
-    A count is not off by more than about its own size, however large the noise is; one of 0 by half the noise, or an
-    average count.
+    A count is not off by more than about its own size and an average count, however large the noise is.
     """
     if variance <= 0:
         return np.zeros(line.shape)
-    size = (2 * line + min(float(line.mean()), math.sqrt(variance) / 2)) ** 2
+    size = (2 * line + min(float(line.mean()), math.sqrt(variance))) ** 2
     return np.asarray(variance * size / (variance + size))

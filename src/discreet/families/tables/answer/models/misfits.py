@@ -55,7 +55,9 @@ def misfits_of(
     high = math.ceil((CENTRES[-1] + shifts.max()) / STEP)
     priors = _priors(STEP * np.arange(low, high + 1))  # centre, spread, misfit
     fits = np.einsum("csk,tk->tcs", priors, likelihood)
-    places: Integers = np.rint((CENTRES[None, :, None] + shifts[:, None, :]) / STEP).astype(int) - low
+    places: Integers = (
+        np.rint((CENTRES[None, :, None] + shifts[:, None, :]) / STEP).astype(int) - low
+    )
     table = np.arange(len(likelihood))[:, None, None]
     fit = fits[table, places]  # table, centre, slope, spread
     together = np.log(np.maximum(fit, 1e-300)).sum(axis=0)

@@ -53,7 +53,10 @@ class UsualErrors:
         expected = [cells.distances(KNOTS) for cells, _, _ in tables]
         sizes = np.array([cells.expected.mean() for cells, _, _ in tables])
         weights = misfits_of(
-            [distance for _, distance, _ in tables], [noise for *_, noise in tables], expected, sizes
+            [distance for _, distance, _ in tables],
+            [noise for *_, noise in tables],
+            expected,
+            sizes,
         )
         return [
             cls(cells, own, float(own @ at_misfits(means)))
