@@ -32,6 +32,7 @@ SCHEMA = 'dataset = "d"\npeople = 3000\n' + "".join(
 )
 CLASS = "marginals(2)"
 SMALL = np.full((2, 2), 500.0)
+QUIET = [(0.0, 0.0)]
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +94,9 @@ def test_a_misfit_is_what_was_measured_or_what_other_tables_have_where_noise_hid
     """Twenty tables alike with a misfit of 3, and one that is off ten times as far."""
     expected = [100 * KNOTS] * 21
     far, sizes = [300.0] * 20 + [3000.0], np.full(21, 50.0)
-    clear = typical(misfits_of(far, [5.0] * 21, expected, sizes))
+    clear = typical(misfits_of(far, [5.0] * 21, expected, QUIET * 21, sizes))
     assert clear[:20] == pytest.approx(3, rel=0.1) and clear[20] == pytest.approx(30, rel=0.1)
-    hidden = typical(misfits_of(far, [5.0] * 20 + [1e6], expected, sizes))
+    hidden = typical(misfits_of(far, [5.0] * 20 + [1e6], expected, QUIET * 21, sizes))
     assert hidden[20] == pytest.approx(3, rel=0.5)
 
 
@@ -105,8 +106,21 @@ def test_misfits_of_large_cells_follow_those_of_other_large_cells():
     true = 6 * sizes**0.3
     far = list(100 * true)
     noise = [1e6, *[5.0] * 11, 1e6]
-    found = typical(misfits_of(far, noise, [100 * KNOTS] * 13, sizes))
+    found = typical(misfits_of(far, noise, [100 * KNOTS] * 13, QUIET * 13, sizes))
     assert found[0] < 4 and found[-1] > 15
+
+
+def test_a_distance_that_noise_of_columns_explains_says_little_of_the_misfit():
+    """Of 1,000 rows, noise of single columns explains 900, or 100 more or less by chance: so misfits vary."""
+    expected = np.hypot(900, 100 * KNOTS)
+    wide, narrow = (
+        misfits_of([1000.0], [5.0], [expected], [(900.0, chance)], np.array([50.0]))[0]
+        for chance in (300.0, 0.0)
+    )
+    spreads = [
+        math.sqrt(each @ (np.log(MISFITS) - each @ np.log(MISFITS)) ** 2) for each in (wide, narrow)
+    ]
+    assert spreads[0] > 1.5 * spreads[1]
 
 
 def test_sampling_varies_as_much_as_random_rows_do_given_the_counts_of_columns():
@@ -140,8 +154,8 @@ def test_noise_of_single_columns_is_in_every_interval_however_well_the_model_fit
 def test_errors_by_their_law_are_held_as_often_as_stated():
     """Forty tables of normal errors, by misfits around 2, with noisy distances; cells of 0 to 300 rows.
 
-    Over 100,000 cells, of which those of one table are alike: false alarm below 1e-6 by the spread of 30 other seeds
-    (means of .963, .913 and .991, deviations of .003, .004 and .001).
+    The seed is fixed, so nothing is left to chance. Over 12 other seeds the means were .966, .925 and .997, with deviations
+    of .004, .006 and .001: a law that is narrower by a tenth is found.
     """
     source = generator(17)
     tables, truths = [], []
@@ -154,7 +168,7 @@ def test_errors_by_their_law_are_held_as_often_as_stated():
         distance = np.abs(truth - np.rint(cells.expected)).sum()
         tables.append((cells, float(distance + source.normal(0, 1000)), 1000.0))
         truths.append(truth)
-    for level, least, most in (("0.95", 0.94, 0.985), ("0.9", 0.885, 0.95), ("0.99", 0.98, 1.0)):
+    for level, least, most in (("0.95", 0.945, 0.99), ("0.9", 0.895, 0.955), ("0.99", 0.985, 1.0)):
         held = []
         for usual, truth in zip(UsualErrors.of(tables), truths, strict=True):
             lower, upper = usual.ends(usual.cells, level)
@@ -252,8 +266,8 @@ def test_a_bound_that_is_proved_and_narrower_is_kept():
 def test_cells_of_a_model_have_sharp_intervals_that_hold_for_most_of_them(rows, reader):
     """All ways of asking give the same intervals, and a note says what is not proved.
 
-    In 12 draws width over error was 6.07 with a deviation of 0.18, and 98.5% of the cells were held with a
-    deviation of 0.2%: both limits are more than ten deviations away.
+    In 8 draws width over error was 4.63 with a deviation of 0.14, and 97.0% of the cells were held with a
+    deviation of 0.26%: both limits are ten deviations away.
     """
     widths, errors, held = [], [], []
     for columns in filled(reader):
@@ -272,7 +286,7 @@ def test_cells_of_a_model_have_sharp_intervals_that_hold_for_most_of_them(rows, 
         place = sizes[1] + 2
         assert (one.only.lower, one.only.upper) == (found.lower[place], found.upper[place])
         assert USUAL_NOTE in one.notes
-    assert np.concatenate(widths).mean() < 8.5 * np.concatenate(errors).mean()
+    assert np.concatenate(widths).mean() < 6.1 * np.concatenate(errors).mean()
     assert np.concatenate(held).mean() > 0.94
 
 

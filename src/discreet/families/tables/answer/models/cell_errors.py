@@ -6,7 +6,8 @@ The error of a cell has three causes, which are taken to be independent:
   share p_a of all rows in it, then differs from m with the variance m (1 - p_1) (1 - p_2): that of random rows, given the
   counts of single columns.
 - **Missed dependence.** What the model does not follow makes errors larger. With the *misfit* k, the variance of sampling is
-  multiplied by k^2. Large cells have more of what is added than sampling alone would give them: it grows with the count.
+  multiplied by k^2. Large cells have more of what is added than sampling alone would give them: it grows with the count. So have
+  the cells of small tables: errors add up to 0 along each column, so there all are off by about as much.
 - **Noise of single columns.** Their tables were measured, and the variance of that noise is known. It moves all cells of a row
   of the table together. A column's count is believed less than it was measured where noise hides it.
 
@@ -26,8 +27,12 @@ from discreet.arrays import Floats
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 """Of a standard normal number."""
+SPREAD_OF_ABSOLUTE = math.sqrt(math.pi / 2 - 1)
+"""The standard deviation of the absolute value of a normal number, over its mean."""
 GROWS = 0.3
 """The power of its count with which a missed dependence weighs more on a cell than sampling does."""
+EVEN = 2.0
+"""How many average deviations each cell of a table has, whose errors all follow from those of a few."""
 FEW = 0.5
 """A cell with fewer expected rows is rounded to 0: it is off by the rows that it has."""
 
@@ -65,7 +70,9 @@ class CellErrors:
         )
         clean = prod(line**2 for line in lines)
         columns = np.sqrt(np.maximum(noisy - clean, 0.0)) / rows ** (expected.ndim - 1)
-        missed = deviation * np.maximum(heavier, 1.0)
+        free = prod(size - 1 for size in expected.shape) / expected.size
+        even = EVEN * (1 - free) * float(deviation.mean())
+        missed = np.maximum(deviation * np.maximum(heavier, 1.0), free * deviation + even)
         return cls(expected, sampling, missed, np.broadcast_to(columns, expected.shape))
 
     def changed(self, how: Callable[[Floats], Floats]) -> CellErrors:
@@ -82,6 +89,12 @@ class CellErrors:
         fitted, more = min(misfit, 1.0) ** 2, max(misfit**2 - 1, 0.0)
         found = fitted * self.sampling + more * self.missed**2 + self.columns**2
         return np.asarray(np.sqrt(found))
+
+    @property
+    def distance_of_columns(self) -> tuple[float, float]:
+        """The distance that the noise of single columns causes alone: its mean and its standard deviation, from so few draws."""
+        mean = MEAN_ABSOLUTE * float(self.columns.sum())
+        return mean, mean * SPREAD_OF_ABSOLUTE / math.sqrt(max(sum(self.columns.shape), 1))
 
     def distances(self, misfits: Floats) -> Floats:
         """The expected sum of all errors, for each misfit.

@@ -2,7 +2,7 @@
 
 The distance of each table was measured, with noise that may hide it. Tables of one model are alike: so the logarithms of
 their misfits are taken to be normally distributed, around a mean that grows with the rows of an average cell (a dependence
-that is missed shows where counts are large). One table in ten may be far worse than the others. Neither the mean, nor how it
+that is missed shows where counts are large). One table in four may be far worse than the others. Neither the mean, nor how it
 grows, nor the spread is known. All are given even weights beforehand, and the measured distances of all tables weigh them
 (Bayes' rule). The result is a distribution of the misfit of each table:
 
@@ -30,8 +30,8 @@ SPREADS = (0.4, 0.7, 1.1)
 SLOPES = (0.0, 0.15, 0.3)
 """The power of the rows of an average cell with which misfits grow."""
 CENTRES = np.arange(math.log(0.9), math.log(1000.0), 0.15)
-OUTLIERS, FURTHER, WIDER = 0.1, math.log(2.0), 1.0
-"""One table in ten: its misfit is twice as large, with this spread."""
+OUTLIERS, FURTHER, WIDER = 0.25, math.log(2.0), 1.0
+"""One table in four: its misfit is twice as large, with this spread."""
 SLACK = 0.05
 """The expected distance is itself a little wrong: this part of it counts as noise."""
 STEP = 0.05
@@ -39,15 +39,19 @@ STEP = 0.05
 
 
 def misfits_of(
-    distances: Sequence[float], noise: Sequence[float], expected: Sequence[Floats], sizes: Floats
+    distances: Sequence[float],
+    noise: Sequence[float],
+    expected: Sequence[Floats],
+    columns: Sequence[tuple[float, float]],
+    sizes: Floats,
 ) -> Floats:
     """For each table, the weight of each of `MISFITS`.
 
-    `distances` were measured with the standard deviations `noise`; `expected` are those at `KNOTS`; `sizes` are the rows
-    of an average cell.
+    `distances` were measured with the standard deviations `noise`; `expected` are those at `KNOTS`; `columns` is what noise
+    of single columns causes of them, with its standard deviation; `sizes` are the rows of an average cell.
     """
     likelihood = np.stack(
-        [_likelihood(*each) for each in zip(distances, noise, expected, strict=True)]
+        [_likelihood(*each) for each in zip(distances, noise, expected, columns, strict=True)]
     )
     logs = np.log(np.maximum(sizes, 1e-9))
     shifts = np.outer(logs - logs.mean(), SLOPES)
@@ -69,9 +73,13 @@ def misfits_of(
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _likelihood(distance: float, noise: float, expected: Floats) -> Floats:
+def _likelihood(
+    distance: float, noise: float, expected: Floats, columns: tuple[float, float]
+) -> Floats:
     means = at_misfits(expected)
-    variances = noise**2 + (SLACK * means) ** 2 + 1.0  # a distance is a whole number
+    # Squares add up, so a part of a distance moves it by as much as its share of it.
+    moved = columns[1] * columns[0] / np.maximum(means, 1.0)
+    variances = noise**2 + (SLACK * means) ** 2 + moved**2 + 1.0  # a distance is a whole number
     logarithms = -0.5 * ((distance - means) ** 2 / variances + np.log(variances))
     return np.asarray(np.exp(logarithms - logarithms.max()))
 

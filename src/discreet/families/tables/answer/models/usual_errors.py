@@ -56,6 +56,7 @@ class UsualErrors:
             [distance for _, distance, _ in tables],
             [noise for *_, noise in tables],
             expected,
+            [cells.distance_of_columns for cells, _, _ in tables],
             sizes,
         )
         return [
