@@ -144,6 +144,8 @@ def test_noise_of_single_columns_is_in_every_interval_however_well_the_model_fit
     errors = CellErrors.of(expected, [30.0**2, 40.0**2])
     by_hand = math.hypot(30 * 1000, 40 * 800) / 2000
     assert errors.columns[0, 0] == pytest.approx(by_hand, rel=0.01)
+    sampling = math.sqrt(400 * 0.6 * 0.5)
+    assert errors.deviation(1.0)[0, 0] == pytest.approx(math.hypot(sampling, by_hand), rel=0.01)
     hidden = CellErrors.of(expected, [1e12, 1e12])
     assert hidden.columns.max() < 8 * 2000, "counts are not off by much more than they are"
     (usual,) = UsualErrors.of([(errors, -1e6, 5.0)])
