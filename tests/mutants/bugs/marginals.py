@@ -227,21 +227,43 @@ MARGINALS = (
         ),
     ),
     Mutant(
-        name="distances-below-zero-take-the-noise-out-of-usual-errors",
+        name="noise-of-single-columns-left-out-of-usual-errors",
         trap=42,
-        file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="return (max(math.fsum(distances), 0.0) + UPPER_END * math.sqrt(variance)) / len(distances)",
-        new="return max(math.fsum(distances) + UPPER_END * math.sqrt(variance), 1e-9) / len(distances)",
+        file="src/discreet/families/tables/answer/models/cell_errors.py",
+        old="found = fitted * self.sampling + more * self.missed**2 + self.columns**2",
+        new="found = fitted * self.sampling + more * self.missed**2",
         tests=(
             "tests/marginals/test_usual_errors.py::"
-            "test_a_distance_below_zero_leaves_the_noise_in_every_interval",
+            "test_noise_of_single_columns_is_in_every_interval_however_well_the_model_fits",
+        ),
+    ),
+    Mutant(
+        name="an-upper-end-with-the-whole-risk-everywhere",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="above = np.where(lower > 0, reach, self._reach(sets, 2 * risk))",
+        new="above = self._reach(sets, 2 * risk)",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_the_upper_end_gets_the_whole_risk_only_where_no_count_is_below_the_interval",
+        ),
+    ),
+    Mutant(
+        name="sampling-of-all-rows-instead-of-those-that-columns-leave-free",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/cell_errors.py",
+        old="sampling = expected * _free(lines, rows)",
+        new="sampling = expected",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_sampling_varies_as_much_as_random_rows_do_given_the_counts_of_columns",
         ),
     ),
     Mutant(
         name="an-unmeasured-factor-at-high-confidence",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="    if level > MOST_MEASURED:\n        return None\n",
+        old="        if level > MOST_MEASURED:\n            return None\n",
         new="",
         tests=(
             "tests/marginals/test_usual_errors.py::"
@@ -251,12 +273,12 @@ MARGINALS = (
     Mutant(
         name="distances-of-other-tables-stand-for-a-tables-own",
         trap=42,
-        file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="    middle = measured - noise * noise / mean\n",
-        new="    middle = mean - noise * noise / mean\n",
+        file="src/discreet/families/tables/answer/models/misfits.py",
+        old='found = np.einsum("tcs,csk->tk", own, priors) * likelihood',
+        new='found = np.einsum("tcs,csk->tk", own, priors)',
         tests=(
             "tests/marginals/test_usual_errors.py::"
-            "test_a_table_that_a_model_gets_wrong_has_wide_intervals_beside_many_that_it_gets_right",
+            "test_a_misfit_is_what_was_measured_or_what_other_tables_have_where_noise_hides_it",
         ),
     ),
     Mutant(
@@ -274,8 +296,8 @@ MARGINALS = (
         name="a-set-of-cells-is-off-by-no-more-than-one-of-them",
         trap=42,
         file="src/discreet/families/tables/answer/models/model_table.py",
-        old="shares = summed(self.usual.shares, mask, others(self.counts.ndim, group_axes))",
-        new="shares = summed(self.usual.shares / self.counts.size, mask, others(self.counts.ndim, group_axes))",
+        old="sets = self.usual.cells.changed(lambda each: summed(each, mask, axes))",
+        new="sets = self.usual.cells.changed(lambda each: summed(each, mask, axes) / mask.sum())",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_sums_over_cells_reach_no_further_than_the_bound_that_is_proved",

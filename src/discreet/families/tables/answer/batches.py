@@ -143,8 +143,7 @@ class TableBatches:
         level = confidence if most is None else float(table.model_level(confidence))
         own = None if codes is None else table.cell_widths(codes, level)
         if own is not None:
-            below, deviation = own
-            above = below
+            below, above, deviation = own
         else:
             wide, std = self._first_cells(table, cells, level)
             below, above, deviation = wide[inner], wide[outer], std[outer]

@@ -55,10 +55,10 @@ def count_rows(
         inner, outer = inner & ~impossible, outer & ~impossible
     is_exact = bool(np.array_equal(inner, outer))
     level, most = table.model_level(confidence), table.ceilings(outer, group_axes, confidence)
-    low, width, std = table.count(inner, group_axes, rows, level)
-    high, above, middle, share = low, width, low, np.zeros(())
+    low, width, above, std = table.ends(inner, group_axes, rows, level)
+    high, middle, share = low, low, np.zeros(())
     if not is_exact:
-        high, above, wider = table.count(outer, group_axes, rows, level)
+        high, _, above, wider = table.ends(outer, group_axes, rows, level)
         share = np.where(inner | ~outer, 0.0, selection.share())
         middle = low + np.sum(table.counts * share, axis=axes)
         spread = np.sum(np.broadcast_to(share**2, table.counts.shape), axis=axes)

@@ -22,6 +22,7 @@ from discreet.families.shared.answer.evidence import (
     completed_by,
     measured_numbers,
 )
+from discreet.families.tables.answer.models.cell_errors import CellErrors
 from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
@@ -197,7 +198,23 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     found.models += models
     filled = [table for table in models if not known.determines(table.columns)]
     if filled:
-        usual = UsualErrors.of([(each.counts, each.distance, each.law) for each in filled])
+        variances = {
+            name: known.cell_variance((name,)) if known.determines((name,)) else 0.0
+            for name in {name for table in filled for name in table.columns}
+        }
+        usual = UsualErrors.of(
+            [
+                (
+                    CellErrors.of(
+                        rows * model.marginal([names.index(name) for name in each.columns]),
+                        [variances[name] for name in each.columns],
+                    ),
+                    each.distance,
+                    each.law.std,
+                )
+                for each in filled
+            ]
+        )
         for table, own in zip(filled, usual, strict=True):
             table.usual = own
     return found

@@ -127,6 +127,17 @@ class WeightedTable(ABC):
         value = summed(self.counts, mask, others(self.counts.ndim, group_axes))
         return value, *self.widths(mask, group_axes, confidence)
 
+    def ends(
+        self,
+        mask: Bools,
+        group_axes: tuple[int, ...],
+        rows: int | None,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """The same, with how far the interval reaches below and above the sum, and the standard deviation."""
+        value, width, std = self.count(mask, group_axes, rows, confidence)
+        return value, width, width, std
+
     def cut_deviation(self, inner: Floats, outer: Floats, spread: Floats) -> Floats:
         """The deviation of an estimate between those of two sums; `spread` sums the squares of shares."""
         return outer
@@ -151,8 +162,8 @@ class WeightedTable(ABC):
 
     def cell_widths(
         self, codes: Sequence[Integers], confidence: Exactable
-    ) -> tuple[Floats, Floats] | None:
-        """Half-widths and deviations of single cells, where they differ from cell to cell."""
+    ) -> tuple[Floats, Floats, Floats] | None:
+        """How far intervals of single cells reach below and above, and deviations, where they differ from cell to cell."""
         return None
 
     def widths(

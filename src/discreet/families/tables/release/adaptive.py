@@ -36,13 +36,9 @@ from discreet.core.vault import Request
 from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares
+from discreet.families.tables.answer.models.cell_errors import MEAN_ABSOLUTE
 from discreet.families.tables.answer.models.model_table import CEILING_RISK
-from discreet.families.tables.answer.models.usual_errors import (
-    distance_below,
-    factor_at,
-    mean_distance,
-    shares_of_falling_counts,
-)
+from discreet.families.tables.answer.models.usual_errors import MOST_MEASURED, usual_deviations
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import BinnedTable, Bins, ModelDistance, Residual
 from discreet.families.tables.release.adaptive_fitting import (
@@ -235,20 +231,15 @@ class PreparedAdaptive(PreparedClass):
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         plain = self.on_everything.error(rows=rows, confidence=confidence)
         people = rows or self.schema.people
-        shapes = [tuple(self.schema.column(name).cells for name in each) for each in self.sets]
-        factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
-        if people is None or factor is None:
+        level = at_part_of_risk(confidence, 1 - CEILING_RISK)
+        if people is None or level > MOST_MEASURED:
             return replace(plain, half_width=None, simultaneous=None, note=UNKNOWN)
-        lost, audit, cells = self._lost(people), self._audit_law().std, sum(self._sizes)
-        mean = mean_distance(lost, len(lost) * audit**2)
-        usual = sum(
-            distance_below(each, audit, mean, confidence) * shares_of_falling_counts(shape, people)
-            for each, shape in zip(lost, shapes, strict=True)
-        )
+        lost, cells = self._lost(people), sum(self._sizes)
+        reach = usual_deviations(float(1 - level)) / MEAN_ABSOLUTE  # in mean absolute errors
         return replace(
             plain,
             expected=sum(lost) / cells,
-            half_width=float(max(math.ceil(factor * usual / cells), 1)),
+            half_width=float(max(math.ceil(reach * sum(lost) / cells), 1)),
             simultaneous=None,
             note=f"{FORESEEN} {CLAIMED.format(self._claimed(lost, people, confidence))}",
             is_foreseen=True,

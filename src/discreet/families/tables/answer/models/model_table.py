@@ -12,6 +12,7 @@ from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
+from discreet.families.tables.answer.models.cell_errors import CellErrors
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.residuals import subsets
@@ -22,6 +23,8 @@ TOTAL_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
 CEILING_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the tables of single columns above it."""
+LEAST = 1.0
+"""No interval is narrower than a row to either side: a single number would look certain."""
 
 
 @dataclass(eq=False)
@@ -63,41 +66,53 @@ class ModelTable(WeightedTable):
             return self
         found = replace(self, counts=shown, everywhere=float(self.counts.sum()))
         if self.usual is not None:
-            found.usual = replace(self.usual, shares=self.usual.shares[declared])
+            found.usual = self.usual.within(declared)
         return found
 
-    def count(
+    def ends(
         self,
         mask: Bools,
         group_axes: tuple[int, ...],
         rows: int | None,
         confidence: Exactable,
-    ) -> tuple[Floats, Floats, Floats]:
-        value, width, std = super().count(mask, group_axes, rows, confidence)
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        value, width, std = self.count(mask, group_axes, rows, confidence)
         if self.usual is None:
-            return value, width, std
-        shares = summed(self.usual.shares, mask, others(self.counts.ndim, group_axes))
-        return value, *self._narrowed(self.usual, shares, width, std, confidence)
+            return value, width, width, std
+        axes = others(self.counts.ndim, group_axes)
+        sets = self.usual.cells.changed(lambda each: summed(each, mask, axes))
+        return value, *self._narrowed(self.usual, sets, value, width, std, confidence)
 
     def cell_widths(
         self, codes: Sequence[Integers], confidence: Exactable
-    ) -> tuple[Floats, Floats] | None:
+    ) -> tuple[Floats, Floats, Floats] | None:
         if self.usual is None:
             return None
         one = np.zeros(self.counts.shape)
         one[(0,) * one.ndim] = 1.0
         width, std = (np.array(each) for each in self.reach(one, confidence))
-        return self._narrowed(self.usual, self.usual.shares[tuple(codes)], width, std, confidence)
+        places = tuple(codes)
+        cells = self.usual.cells.changed(lambda each: each[places])
+        return self._narrowed(self.usual, cells, self.counts[places], width, std, confidence)
 
     @staticmethod
     def _narrowed(
-        usual: UsualErrors, shares: Floats, width: Floats, std: Floats, confidence: Exactable
-    ) -> tuple[Floats, Floats]:
-        """The bound that is proved for every set of cells, or how far such sets usually are off."""
-        narrow = usual.half_widths(shares, confidence)
-        if narrow is None:
-            return np.broadcast_to(width, shares.shape), np.broadcast_to(std, shares.shape)
-        return np.minimum(width, narrow), np.minimum(std, usual.deviations(shares))
+        usual: UsualErrors,
+        sets: CellErrors,
+        value: Floats,
+        width: Floats,
+        std: Floats,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats]:
+        """How far intervals reach below and above: as is proved for every set of cells, or as far as such sets usually are off."""
+        ends = usual.ends(sets, confidence)
+        if ends is None:
+            wide = np.broadcast_to(width, value.shape)
+            return wide, wide, np.broadcast_to(std, value.shape)
+        below = np.maximum(value - ends[0], LEAST)
+        above = np.maximum(ends[1] - value, LEAST)
+        deviations = np.minimum(std, usual.deviations(sets))
+        return np.minimum(width, below), np.minimum(width, above), deviations
 
     @property
     def usually_off(self) -> float:

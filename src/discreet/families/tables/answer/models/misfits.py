@@ -1,0 +1,103 @@
+"""How well a model fits each table, from its noisy distance and from the other tables of the model.
+
+The distance of each table was measured, with noise that may hide it. Tables of one model are alike: so the logarithms of
+their misfits are taken to be normally distributed, around a mean that grows with the rows of an average cell (a dependence
+that is missed shows where counts are large). One table in four may be far worse than the others. Neither the mean, nor how it
+grows, nor the spread is known. All are given even weights beforehand, and the measured distances of all tables weigh them
+(Bayes' rule). The result is a distribution of the misfit of each table:
+
+- Where noise is small, the misfit is the one that the table's own distance shows, whatever other tables show.
+- Where noise hides the distance, it is spread as those of the other tables are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers
+
+LEAST, MOST = 0.7, 1e4
+"""Sampling cannot be avoided: a model that seems to fit much better is taken to be lucky."""
+POINTS = 72
+LOGARITHMS = np.linspace(math.log(LEAST), math.log(MOST), POINTS)
+MISFITS: Floats = np.exp(LOGARITHMS)
+KNOTS: Floats = np.exp(np.linspace(math.log(LEAST), math.log(MOST), 25))
+"""Misfits at which distances are computed; between them they are interpolated."""
+SPREADS = (0.4, 0.7, 1.1)
+SLOPES = (0.0, 0.15, 0.3)
+"""The power of the rows of an average cell with which misfits grow."""
+CENTRES = np.arange(math.log(0.9), math.log(1000.0), 0.15)
+OUTLIERS, FURTHER, WIDER = 0.25, math.log(2.0), 1.0
+"""One table in four: its misfit is twice as large, with this spread."""
+SLACK = 0.05
+"""The expected distance is itself a little wrong: this part of it counts as noise."""
+STEP = 0.05
+"""The centres of a table's own prior are rounded to this."""
+
+
+def misfits_of(
+    distances: Sequence[float],
+    noise: Sequence[float],
+    expected: Sequence[Floats],
+    columns: Sequence[tuple[float, float]],
+    sizes: Floats,
+) -> Floats:
+    """For each table, the weight of each of `MISFITS`.
+
+    `distances` were measured with the standard deviations `noise`; `expected` are those at `KNOTS`; `columns` is what noise
+    of single columns causes of them, with its standard deviation; `sizes` are the rows of an average cell.
+    """
+    likelihood = np.stack(
+        [_likelihood(*each) for each in zip(distances, noise, expected, columns, strict=True)]
+    )
+    logs = np.log(np.maximum(sizes, 1e-9))
+    shifts = np.outer(logs - logs.mean(), SLOPES)
+    low = math.floor((CENTRES[0] + shifts.min()) / STEP)
+    high = math.ceil((CENTRES[-1] + shifts.max()) / STEP)
+    priors = _priors(STEP * np.arange(low, high + 1))  # centre, spread, misfit
+    fits = np.einsum("csk,tk->tcs", priors, likelihood)
+    places: Integers = (
+        np.rint((CENTRES[None, :, None] + shifts[:, None, :]) / STEP).astype(int) - low
+    )
+    table = np.arange(len(likelihood))[:, None, None]
+    fit = fits[table, places]  # table, centre, slope, spread
+    together = np.log(np.maximum(fit, 1e-300)).sum(axis=0)
+    weights = np.exp(together - together.max())
+    weights /= weights.sum()
+    own = np.zeros(fits.shape)
+    np.add.at(own, (table, places), weights / np.maximum(fit, 1e-300))
+    found = np.einsum("tcs,csk->tk", own, priors) * likelihood
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _likelihood(
+    distance: float, noise: float, expected: Floats, columns: tuple[float, float]
+) -> Floats:
+    means = at_misfits(expected)
+    # Squares add up, so a part of a distance moves it by as much as its share of it.
+    moved = columns[1] * columns[0] / np.maximum(means, 1.0)
+    variances = noise**2 + (SLACK * means) ** 2 + moved**2 + 1.0  # a distance is a whole number
+    logarithms = -0.5 * ((distance - means) ** 2 / variances + np.log(variances))
+    return np.asarray(np.exp(logarithms - logarithms.max()))
+
+
+def at_misfits(expected: Floats) -> Floats:
+    """Distances at `KNOTS`, interpolated at all of `MISFITS`."""
+    logarithms = np.log(np.maximum(expected, 1e-9))
+    return np.asarray(np.exp(np.interp(LOGARITHMS, np.log(KNOTS), logarithms)))
+
+
+def _priors(centres: Floats) -> Floats:
+    """By centre and spread, the weight of each misfit before anything is measured."""
+    away = LOGARITHMS - centres[:, None]
+    further = _normalised(-0.5 * ((away - FURTHER) / WIDER) ** 2)
+    near = [_normalised(-0.5 * (away / spread) ** 2) for spread in SPREADS]
+    return np.stack([(1 - OUTLIERS) * each + OUTLIERS * further for each in near], axis=1)
+
+
+def _normalised(logarithms: Floats) -> Floats:
+    found = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
