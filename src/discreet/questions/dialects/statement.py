@@ -90,7 +90,8 @@ def parsed(text: str, *, shape: str) -> Any:
         where = f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
         quotes = ", and not in square brackets" if "[" in text else ""
         raise BadQuestion(
-            f"The SQL is not understood near {where}. Put a name with blanks or signs in double quotes{quotes}. {shape}"
+            f"The SQL is not understood near {where}. "
+            f"Put a name with blanks or signs, or one that is a word of SQL, in double quotes{quotes}. {shape}"
         ) from None
     except errors.SqlglotError:
         raise BadQuestion(f"The SQL is not understood. {shape}") from None
@@ -149,6 +150,12 @@ def _dialect() -> Any:
             }
 
         class Parser(parser.Parser):
+            # PostgreSQL and DuckDB take these words as names of columns too; Alter is German for age.
+            ID_VAR_TOKENS: ClassVar[set[TokenType]] = {
+                *parser.Parser.ID_VAR_TOKENS,
+                *(TokenType.ALTER, TokenType.DROP, TokenType.INSERT),
+                *(TokenType.GRANT, TokenType.REVOKE, TokenType.ROLLBACK),
+            }
             FUNCTIONS: ClassVar[dict[str, Any]] = {
                 **parser.Parser.FUNCTIONS,
                 **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _difference),
