@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadQuestion, did_you_mean
+from discreet.questions.spelling import no_such_table
 from discreet.schema.columns.column import folded
 
 MOST_WRITTEN_OUT = 10_000
@@ -39,7 +40,7 @@ class Rows:
                 return each
             table = each.args.get("table")
             if table is not None and folded(table.name) not in self.tables:
-                raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+                raise BadQuestion(no_such_table(table.name))
             if type(each.this) is not exp.Identifier:
                 return each
             if self.columns is None:

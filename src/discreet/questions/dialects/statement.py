@@ -17,7 +17,7 @@ from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
 from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
-from discreet.questions.spelling import readable_name
+from discreet.questions.spelling import no_such_table, readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -234,7 +234,7 @@ class StatementReader:
         alias = table.args.get("alias")
         if alias is not None and alias.args.get("columns"):
             raise BadQuestion("Columns cannot be renamed in FROM.")
-        self.tables = (folded(table.name), *([folded(alias.name)] if alias is not None else []))
+        self.tables = (folded(table.name if alias is None else alias.name),)
 
     def expressions(self, clause: str) -> ExpressionReader:
         """The reader of a clause's expressions."""
@@ -341,7 +341,7 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
         raise BadQuestion("A column is written as its plain name, quoted if it is an odd one.")
     table = node.args.get("table")
     if table is not None and folded(table.name) not in tables:
-        raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+        raise BadQuestion(no_such_table(table.name))
     try:
         return schema.column(node.name).name
     except BadInput as error:
