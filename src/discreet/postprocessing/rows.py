@@ -70,7 +70,7 @@ def _known_by_bounds_alone(lower: Floats, upper: Floats, present: Bools) -> Bool
         return np.zeros(len(present), dtype=np.bool_)
     usual = float(np.median(upper[rest] - lower[rest]))
     whole = upper[widest][0] - lower[widest][0]
-    return widest & (whole > 0) & (whole >= FAR_WIDER * usual)
+    return np.asarray(widest & (whole > 0) & (whole >= FAR_WIDER * usual))
 
 
 def _sortable(value: Value) -> npt.NDArray[np.float64]:

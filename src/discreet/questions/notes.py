@@ -52,7 +52,9 @@ def _undeclared(compared: Iterable[tuple[str, object]], schema: Schema) -> tuple
             continue
         near = did_you_mean(str(literal), column.values)
         if not near and column.values:
-            more = f" and {len(column.values) - MOST_LISTED:,} more" * (len(column.values) > MOST_LISTED)
+            more = f" and {len(column.values) - MOST_LISTED:,} more" * (
+                len(column.values) > MOST_LISTED
+            )
             near = f" Declared are {', '.join(map(repr, column.values[:MOST_LISTED]))}{more}."
         notes[f"{literal!r} is not a declared value of column {name!r}.{near}"] = None
         if len(notes) == MOST_NOTED:
