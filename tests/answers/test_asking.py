@@ -117,6 +117,8 @@ def test_a_value_that_the_schema_does_not_declare_is_noted_with_the_nearest_one(
         notes = asked.ask(f"SELECT count(*) FROM people WHERE {condition}").notes
         assert notes[0] == "'f' is not a declared value of column 'sex'. Did you mean 'F'?"
     assert not asked.ask("SELECT count(*) FROM people WHERE sex = 'F'").notes
+    far = asked.ask("SELECT count(*) FROM people WHERE sex = 'women'").notes[0]
+    assert far.startswith("'women' is not a declared value of column 'sex'. Declared are 'F', ")
 
 
 def test_a_sum_is_never_below_that_of_no_rows_nor_above_that_of_all_rows() -> None:

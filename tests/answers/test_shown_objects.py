@@ -60,3 +60,5 @@ def test_synthetic_rows_print_as_a_short_table_and_become_a_data_frame(made):
     assert len(lines) == 3 + 10 + len(drawn.notes)
     frame = drawn.to_pandas()
     assert list(frame.columns) == ["age", "sex"] and len(frame) == 50
+    for made in (drawn.to_polars(), polars.DataFrame(drawn)):
+        assert made.columns == ["age", "sex"] and made["age"].to_list() == frame["age"].tolist()

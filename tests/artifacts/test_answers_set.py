@@ -70,6 +70,14 @@ def test_it_becomes_a_data_frame_and_an_arrow_table() -> None:
     assert frame["n"].tolist() == [7, 0, 3, 0]
     pytest.importorskip("pyarrow")
     assert grouped().to_arrow().column("sex").to_pylist() == ["F", "M", "(other)", None]
+    polars = pytest.importorskip("polars")
+    for made in (grouped().to_polars(), polars.DataFrame(grouped())):
+        assert made["sex"].to_list() == ["F", "M", "(other)", None] and made["n"].to_list() == [
+            7,
+            0,
+            3,
+            0,
+        ]
 
 
 def test_counts_are_integers_and_means_are_not() -> None:
@@ -144,3 +152,19 @@ def test_importing_answers_loads_nothing_heavy() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_an_interval_as_wide_as_its_estimate_is_vague_and_a_number_without_noise_is_not() -> None:
+    def answer(estimate: float, lower: float, upper: float) -> Answer:
+        return Answer(
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            confidence=0.95,
+            std=1.0,
+            covers=Covers.NOISE,
+        )
+
+    assert answer(29, 0, 29).is_vague, "the mean of an empty group, at the upper bound"
+    assert answer(5, 0, 9).is_vague and answer(0, 0, 1).is_vague
+    assert not answer(9, 5, 13).is_vague and not answer(0, 0, 0).is_vague

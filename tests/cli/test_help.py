@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from discreet import __version__
 from discreet.cli.application import COMMANDS, application
 from tests.cli.conftest import PROGRAM, environment
 
@@ -67,7 +68,7 @@ def test_the_table_of_commands_says_what_each_command_says_of_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["release", "--help"], ["ask", "-h"], ["version"], []]
+    "words", [["--help"], ["release", "--help"], ["ask", "-h"], ["version"], ["--version"], []]
 )
 def test_help_imports_no_numbers_and_no_database(words: list[str], tmp_path: Path) -> None:
     script = (
@@ -118,3 +119,15 @@ def test_the_command_line_runs_as_a_module_too() -> None:
     done = subprocess.run([*words, "version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("discreet ")
     assert subprocess.run([*words, "verison"], capture_output=True, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("words", [["version"], ["--version"], ["-V"]])
+def test_the_version_is_printed_however_it_is_asked_for(words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *words],
+        env=environment(tmp_path),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, f"discreet {__version__}\n")

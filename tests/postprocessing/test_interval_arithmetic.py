@@ -257,6 +257,12 @@ def test_a_number_that_may_be_anything_has_no_place_in_an_order() -> None:
     ]
     assert unplaced(several((0, 0.2), (0.3, 0.4), (0, np.inf))).tolist() == [False, False, True]
     assert not unplaced(several((37, 38), (36, 39), (41, 46))).any(), "a little wider is not open"
+    many = [empty] * 9
+    assert unplaced(several((37, 38), *many, (2, 60), (41, 46))).tolist() == [
+        False, *[True] * 9, False, False
+    ], "more than half, of which nothing but the bounds is known"  # fmt: skip
+    assert not unplaced(several((37, 60), (1, 61), (1, 61), (1, 40))).any(), "hardly wider"
+    assert not unplaced(several((37, 38), *[(1.0 + step, 100.0) for step in range(9)])).any()
     assert not unplaced(several(empty, empty, empty)).any(), "none is told apart"
     assert not unplaced(several(empty)).any()
     assert not unplaced(Labels.of(["a", "b"])).any()

@@ -47,6 +47,14 @@ REFUSED = {
     f"SELECT strftime(day, '{'%d' * 30}') AS m, count(*) FROM people GROUP BY m": "40 letters",
     "SELECT dayname(age) AS d, count(*) FROM people GROUP BY d": "takes a date",
     "SELECT count(*) FROM elsewhere": "no table 'elsewhere'",
+    "SELECT sex, count(*) * 1.0 / (SELECT count(*) FROM people q WHERE q.sex = people.sex) AS s FROM people GROUP BY sex": (
+        "no table 'people'.*query around it"
+    ),
+    "SELECT sex, (SELECT count(*) FROM people WHERE sex = p.sex) AS s FROM people p GROUP BY sex": "query around it",
+    "SELECT people.sex, count(*) FROM people p GROUP BY 1": "goes by the alias alone",
+    "WITH t AS (SELECT sex, count(*) AS n FROM people GROUP BY sex) "
+    "SELECT sex, (SELECT sum(n) FROM t u WHERE u.sex = t.sex) FROM t": "query around it",
+    "SELECT count(*) FROM people WHERE town (km) > 3": "in double quotes: town",
     "SELECT town, age, count(*) FROM people GROUP BY town": "add it to GROUP BY",
     "SELECT max(age) FROM people": "quantile",
     "SELECT count(*) FROM people WHERE datediff('week', day, day) > 7": "Seven days are a week",

@@ -103,6 +103,16 @@ def test_what_has_no_column_in_it_is_worked_out(text: str, truth: bool) -> None:
     assert normal_form(where(text)) is truth
 
 
+@pytest.mark.parametrize("name", ["Alter", "drop", "insert", "grant", "revoke", "rollback"])
+def test_a_column_may_have_the_name_of_a_command(name: str) -> None:
+    """As in PostgreSQL and DuckDB: Alter is German for age."""
+    schema = people(columns=(IntegerColumn(name, 0, 9),))
+    asked = (
+        f"SELECT {name}, count(*) FROM people WHERE {name} > 3 AND {name} IN (4, 5) GROUP BY {name}"
+    )
+    assert parse_question(asked, schema).group_by == (name,)
+
+
 REFUSED = {
     "": "empty",
     "SELECT count(*) FROM people; DROP TABLE people": "one statement",

@@ -78,10 +78,10 @@ class Answer:
 
     @property
     def is_vague(self) -> bool:
-        """Whether the interval is wider than the estimate, so that it says little."""
+        """Whether the interval is at least as wide as the estimate, so that it says little."""
         if self.unit.is_temporal:
             return False  # no date is large or small
-        return self.upper - self.lower > abs(self.estimate)
+        return 0 < self.upper - self.lower >= abs(self.estimate)
 
     def minus(self, other: Answer) -> Answer:
         """The difference of two answers, with an interval that holds however their errors are related.

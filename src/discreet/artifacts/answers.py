@@ -312,6 +312,18 @@ class Answers:
             {name: pyarrow.array(_alike(values)) for name, values in self.to_columns().items()}
         )
 
+    def to_polars(self) -> Any:
+        """A Polars DataFrame; needs polars and pyarrow."""
+        try:
+            import polars
+        except ImportError:
+            raise BadInput("to_polars() needs polars; install it, or use to_columns().") from None
+        return polars.from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """So that Polars, DuckDB and other readers of Arrow take it as it is."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def _table(self) -> tuple[list[str], list[list[str]], list[bool]]:
         """Header, cells, and which columns hold numbers."""
         header, numeric = list(self.groups), [False] * len(self.groups)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from discreet import __version__
 from discreet.cli.failures import run
 from discreet.errors import did_you_mean
 
@@ -87,6 +88,7 @@ class LazyGroup(click.Group):
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(__version__, "-V", "--version", message="discreet %(version)s")
 def application() -> None:
     """Publish a sensitive table once, under differential privacy. Answer any number of questions from
     the release, each with an honest error bound.

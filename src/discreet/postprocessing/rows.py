@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import Bools
+from discreet.arrays import Bools, Floats
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups
@@ -41,7 +41,8 @@ def unplaced(value: Value) -> Bools:
     """Rows whose number says nothing of their place: its interval is far wider than those of all others together.
 
     So it is for the mean of a group that may hold no row. Weighted sums of counts are left alone: their noise is alike in
-    all groups. If this befalls more than half of the rows, it tells none apart.
+    all groups. If this befalls more than half of the rows, it tells none apart, unless they all have the same interval,
+    which contains every other one: the declared bounds of a mean, of groups of which nothing is known.
     """
     nothing = np.zeros(len(value), dtype=np.bool_)
     if not isinstance(value, Numbers) or value.is_exact or value.noise is not None:
@@ -56,7 +57,20 @@ def unplaced(value: Value) -> Bools:
         if np.all(far & (lower[wide] <= least) & (upper[wide] >= most)):
             nothing[wide] = True
             break
-    return nothing
+    return nothing | _known_by_bounds_alone(lower, upper, ~value.is_null)
+
+
+def _known_by_bounds_alone(lower: Floats, upper: Floats, present: Bools) -> Bools:
+    """Rows, two or more, with one interval that contains all others and is far wider than most of them."""
+    if not present.any():
+        return present
+    widest = present & (lower == lower[present].min()) & (upper == upper[present].max())
+    rest = present & ~widest
+    if widest.sum() < 2 or not rest.any():
+        return np.zeros(len(present), dtype=np.bool_)
+    usual = float(np.median(upper[rest] - lower[rest]))
+    whole = upper[widest][0] - lower[widest][0]
+    return np.asarray(widest & (whole > 0) & (whole >= FAR_WIDER * usual))
 
 
 def _sortable(value: Value) -> npt.NDArray[np.float64]:

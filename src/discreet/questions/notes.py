@@ -23,6 +23,8 @@ from discreet.schema.columns.temporal import DateColumn, DatetimeColumn
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
 MOST_NOTED = 3
+MOST_LISTED = 6
+"""Declared values that a note names."""
 
 
 def undeclared_values(condition: Expression, schema: Schema) -> tuple[str, ...]:
@@ -49,6 +51,11 @@ def _undeclared(compared: Iterable[tuple[str, object]], schema: Schema) -> tuple
         if not isinstance(column, CategoryColumn) or column.undeclared or column.declares(literal):
             continue
         near = did_you_mean(str(literal), column.values)
+        if not near and column.values:
+            more = f" and {len(column.values) - MOST_LISTED:,} more" * (
+                len(column.values) > MOST_LISTED
+            )
+            near = f" Declared are {', '.join(map(repr, column.values[:MOST_LISTED]))}{more}."
         notes[f"{literal!r} is not a declared value of column {name!r}.{near}"] = None
         if len(notes) == MOST_NOTED:
             break

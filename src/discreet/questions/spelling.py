@@ -116,6 +116,14 @@ def readable_name(name: str) -> str:
     return name if plain else sql_name(name)
 
 
+def no_such_table(name: str) -> str:
+    """What is said of a column behind a name that FROM does not give."""
+    return (
+        f"There is no table {name!r} in FROM. A table with an alias goes by the alias alone, and a subquery cannot use "
+        "the tables of the query around it: join two subqueries with GROUP BY instead."
+    )
+
+
 def sql_value(column: OrderedColumn, cell: int) -> str:
     """The least value of a cell."""
     low = column.bounds(cell)[0]

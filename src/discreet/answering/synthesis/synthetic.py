@@ -116,6 +116,18 @@ class SyntheticTable:
         """A pandas DataFrame; needs pandas and pyarrow."""
         return self.to_arrow().to_pandas()
 
+    def to_polars(self) -> Any:
+        """A Polars DataFrame; needs polars and pyarrow."""
+        try:
+            import polars
+        except ImportError:
+            raise BadInput("to_polars() needs polars; install it, or use to_arrow().") from None
+        return polars.from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """So that Polars, DuckDB and other readers of Arrow take it as it is."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def write(self, path: str | Path) -> None:
         """As CSV, Parquet or Arrow, by the ending of the name; whole or not at all."""
         place = Path(path).resolve()  # so that a link stays a link

@@ -46,7 +46,7 @@ from discreet.postprocessing.reading.syntax import (
 )
 from discreet.postprocessing.reading.windows import WindowReader
 from discreet.questions.dialects.statement import bare, level_refusal, number
-from discreet.questions.spelling import readable_name
+from discreet.questions.spelling import no_such_table, readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
@@ -128,7 +128,7 @@ class ExpressionReader(WindowReader):
         name, table = folded(node.name), node.args.get("table")
         behind = None if table is None else folded(table.name)
         if scope.rows is None and behind is not None and not scope.fields.has_table(behind):
-            raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+            raise BadQuestion(no_such_table(table.name))
         places = scope.fields.places(name, behind)
         if len({scope.fields.tables[place] for place in places}) > 1:
             raise BadQuestion(

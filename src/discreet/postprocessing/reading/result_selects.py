@@ -20,6 +20,7 @@ from discreet.postprocessing.reading.expressions import ExpressionReader
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Rows, Scope
 from discreet.postprocessing.reading.syntax import canonical, written
 from discreet.questions.dialects.statement import bare, number
+from discreet.questions.spelling import no_such_table
 from discreet.schema.columns.column import folded
 
 
@@ -88,7 +89,7 @@ class ResultSelectReader(ExpressionReader):
             column = exp.Column(this=exp.to_identifier(name, quoted=True), table=behind)
             found.append((name, column))
         if table is not None and not found:
-            raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+            raise BadQuestion(no_such_table(table.name))
         return found
 
     def _table_keys(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from discreet.errors import BadQuestion, did_you_mean
+from discreet.questions.spelling import no_such_table
 from discreet.schema.columns.column import folded
 
 MOST_WRITTEN_OUT = 10_000
@@ -40,7 +41,7 @@ class Rows:
                 return each
             table = each.args.get("table")
             if table is not None and folded(table.name) not in self.tables:
-                raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+                raise BadQuestion(no_such_table(table.name))
             if type(each.this) is not exp.Identifier:
                 return each
             if self.columns is None:

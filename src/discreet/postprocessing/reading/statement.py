@@ -311,7 +311,7 @@ class _Reader(JoinReader):
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             self._count_use(own)
-            return self._named_source(known[own], (own, *names))
+            return self._named_source(known[own], names or (own,))
         check_plain_table(
             table, readable_name(self.schema.dataset), ("this", "alias", "db", "catalog")
         )
@@ -319,7 +319,7 @@ class _Reader(JoinReader):
             written = ", or ".join(f"FROM {readable_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])
             raise BadQuestion(f"There is no table {table.name!r} here.{near} Write {written}.")
-        return self._named_source(Rows(()), (own, *names))
+        return self._named_source(Rows(()), names or (own,))
 
     def _named_source(self, table: Table | Rows, names: tuple[str, ...]) -> Source:
         """A table, and the names that its columns may stand behind."""

@@ -54,7 +54,8 @@ def spread_factor(miss: float | Floats, kurtosis: float | Floats) -> Floats:
     Cornish and Fisher's first correction (1938) for the sum's excess kurtosis, z + k (z^3 - 3z) / 24, and
     never less than a normal law's z. Near z = sqrt(3), where the correction vanishes, the next
     ones do not, and up to 0.68% a unit of kurtosis is added. So it is never below the exact
-    quantile of a sum of equal Laplace draws of any number (tested), lattice steps apart.
+    quantile of a sum of equal Laplace draws of any number (tested), lattice steps apart. Nor is it
+    more than Chebyshev's bound, which holds for every law: noise that is almost always 0 has a huge kurtosis.
     """
     half = np.asarray(miss, dtype=np.float64) / 2
     if half.size and 0 < half.flat[0] < 1 and bool((half == half.flat[0]).all()):
@@ -65,7 +66,9 @@ def spread_factor(miss: float | Floats, kurtosis: float | Floats) -> Floats:
         z = -ndtri(half)
     corrected = np.maximum(z + kurtosis * (z**3 - 3 * z) / 24, z)
     near = np.maximum(1 - np.abs(z - math.sqrt(3)) / SHORT_WITHIN, 0.0)
-    return np.asarray(corrected * (1 + SHORTFALL * np.clip(kurtosis, 0.0, 3.0) * near**2))
+    factor = corrected * (1 + SHORTFALL * np.clip(kurtosis, 0.0, 3.0) * near**2)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.minimum(factor, 1 / np.sqrt(2 * half)))
 
 
 def sum_half_width(law: NoiseLaw, terms: int, confidence: Exactable) -> int:

@@ -17,7 +17,7 @@ from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
 from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
-from discreet.questions.spelling import readable_name
+from discreet.questions.spelling import no_such_table, readable_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -90,7 +90,8 @@ def parsed(text: str, *, shape: str) -> Any:
         where = f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
         quotes = ", and not in square brackets" if "[" in text else ""
         raise BadQuestion(
-            f"The SQL is not understood near {where}. Put a name with blanks or signs in double quotes{quotes}. {shape}"
+            f"The SQL is not understood near {where}. "
+            f"Put a name with blanks or signs, or one that is a word of SQL, in double quotes{quotes}. {shape}"
         ) from None
     except errors.SqlglotError:
         raise BadQuestion(f"The SQL is not understood. {shape}") from None
@@ -149,6 +150,12 @@ def _dialect() -> Any:
             }
 
         class Parser(parser.Parser):
+            # PostgreSQL and DuckDB take these words as names of columns too; Alter is German for age.
+            ID_VAR_TOKENS: ClassVar[set[TokenType]] = {
+                *parser.Parser.ID_VAR_TOKENS,
+                *(TokenType.ALTER, TokenType.DROP, TokenType.INSERT),
+                *(TokenType.GRANT, TokenType.REVOKE, TokenType.ROLLBACK),
+            }
             FUNCTIONS: ClassVar[dict[str, Any]] = {
                 **parser.Parser.FUNCTIONS,
                 **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _difference),
@@ -227,7 +234,7 @@ class StatementReader:
         alias = table.args.get("alias")
         if alias is not None and alias.args.get("columns"):
             raise BadQuestion("Columns cannot be renamed in FROM.")
-        self.tables = (folded(table.name), *([folded(alias.name)] if alias is not None else []))
+        self.tables = (folded(table.name if alias is None else alias.name),)
 
     def expressions(self, clause: str) -> ExpressionReader:
         """The reader of a clause's expressions."""
@@ -334,7 +341,7 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
         raise BadQuestion("A column is written as its plain name, quoted if it is an odd one.")
     table = node.args.get("table")
     if table is not None and folded(table.name) not in tables:
-        raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+        raise BadQuestion(no_such_table(table.name))
     try:
         return schema.column(node.name).name
     except BadInput as error:

@@ -23,7 +23,9 @@ from discreet.questions.expressions import (
 )
 from discreet.questions.limits.work import MOST_LEVELS, MOST_WRITTEN, written_size
 from discreet.questions.literals import described, double, folded_constant
+from discreet.questions.spelling import readable_name
 from discreet.schema import Schema
+from discreet.schema.columns.column import folded
 
 Reader = Callable[[Any, int], Expression]
 """From a node and how deep it lies."""
@@ -149,6 +151,13 @@ class TreeReader:
             raise BadQuestion("Only count(*) takes a *; name the column that is meant.")
         if isinstance(node, self.exp.AggFunc):
             raise BadQuestion(f"{self.clause} takes no aggregate; compare aggregates in HAVING.")
+        names = [each.name for each in self.schema.columns]
+        meant = [each for each in names if folded(each.split("(")[0].strip()) == folded(asked)]
+        if asked and meant:
+            raise BadQuestion(
+                f"{self.clause} takes no {construct(node)}. If the column is meant, put its name in double quotes: "
+                f"{readable_name(meant[0])}."
+            )
         raise BadQuestion(f"{self.clause} takes no {construct(node)}. {_USED}")
 
     def _truth(self, node: Any, depth: int) -> Expression:

@@ -116,7 +116,7 @@ def command(
     UNION ALL, subqueries and WITH. What a release was made for decides which of them it answers. With -
     questions are read from standard input, one on each line or ended by semicolons. Of several questions those that can be answered
     are answered, and the others are reported; the exit code is then 2. Every answer has an interval. An
-    interval wider than its estimate is marked vague.
+    interval at least as wide as its estimate is marked vague.
 
     \b
     Examples:

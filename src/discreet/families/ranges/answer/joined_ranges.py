@@ -28,6 +28,7 @@ from discreet.arrays import Bools, Codes, Floats
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates
 from discreet.families.ranges.answer.ranges import CountsRanges, RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
+from discreet.families.tables.estimate.consistent import LARGEST_KURTOSIS
 from discreet.families.tables.estimate.symmetric_tables import Box, SymmetricTable
 from discreet.privacy.laws import NoiseLaw
 
@@ -128,10 +129,10 @@ class JoinedSource(CountsRanges):
         many = len(asked[0])
         box = self._everything(many)
         value = np.full(many, float(present.value))
-        second, fourth, _ = present.law.cumulants()
+        kurtosis = min(present.law.excess_kurtosis, LARGEST_KURTOSIS)
         same = (asked[0] == box[0]).all(axis=1) & (asked[1] == box[1]).all(axis=1)
         return Anchor(
-            box, value, value, np.full(many, second), fourth / second**2, np.asarray(same)
+            box, value, value, np.full(many, present.law.variance), kurtosis, np.asarray(same)
         )
 
     def _of_tree(self, tree: RangeSource, found: RangeEstimates, asked: Box) -> Anchor:

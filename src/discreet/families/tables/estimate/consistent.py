@@ -27,6 +27,8 @@ from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
 
 LEAST_STD = 0.01
+LARGEST_KURTOSIS = 1e200
+"""That of noise too rare for its variance to be a float is infinite, and infinity times no weight is no number."""
 Columns = tuple[str, ...]
 Coefficients = list[tuple[NoiseLaw, Floats, int]]
 """Law, coefficients of draws, and how many draws have each of them."""
@@ -184,8 +186,7 @@ class ConsistentTables:
         """The largest excess kurtosis of a single draw."""
         laws = [law for piece in self._residuals.pieces.values() for _, law in piece.noise]
         laws += [table.law for table in self._direct]
-        cumulants = [law.cumulants() for law in laws]
-        return max((fourth / second**2 for second, fourth, _ in cumulants), default=0.0)
+        return max((min(law.excess_kurtosis, LARGEST_KURTOSIS) for law in laws), default=0.0)
 
     def table(self, columns: Columns) -> Floats:
         """The estimated marginal: unbiased, so cells may be negative or fractional."""

@@ -100,7 +100,7 @@ class SymmetricTable:
                 part = part * (share * (1 - share) * size if name in own else share**2)
                 tail = tail * (_few(share, size) if name in own else 1.0)
             total += tail * part**2
-        return np.divide(total, variance**2, out=np.zeros(len(total)), where=variance > 0)
+        return np.divide(total, variance**2, out=np.zeros(len(total)), where=variance**2 > 0)
 
     def _shares(self, box: Box) -> dict[str, Floats]:
         """By column, the share of its cells that each box takes."""
