@@ -233,3 +233,21 @@ def test_the_groups_of_a_computed_key_share_one_fit(way, monkeypatch):
     assert len(fits) == 1
     source.read_one(Region(between(3, 4, MEN)), 0.95)
     assert len(fits) == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_noise_sums_and_means_of_groups_are_between_what_the_leaves_allow(way):
+    source = source_of(way, noisy=False)
+    for low, high in ((0, 39), (8, 23)):
+        rows = [row for row in ROWS if row[3] is not None and low <= row[3] <= high]
+        for kind in ("sum", "avg"):
+            region = Region(between(low, high), ("sex",), kind, "age")
+            found = source.read_one(region, 0.95)
+            assert found is not None and found.codes is not None and not found.is_direct
+            for place, (code,) in enumerate(found.codes):
+                ages = [row[3] for row in rows if row[1] == ("f", "m", "others", None)[int(code)]]
+                if not ages:
+                    continue
+                truth = sum(ages) if kind == "sum" else sum(ages) / len(ages)
+                assert found.lower[place] - 1e-6 <= truth <= found.upper[place] + 1e-6
+                assert code == 3 or found.estimate[place] == pytest.approx(truth, rel=0.05)

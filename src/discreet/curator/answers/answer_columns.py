@@ -21,7 +21,7 @@ from discreet.curator.answers.intervals import (
 )
 from discreet.curator.needed import Needed, Ranked, center_of
 from discreet.families.shared.estimate.combination import Terms, half_width, variance_of
-from discreet.families.shared.estimate.rounding import plausible_counts
+from discreet.families.shared.estimate.rounding import plausible_counts, plausible_ends
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tallies import Cells, Squares, Term, Total, summand_bounds
 from discreet.schema.columns.ordered import OrderedColumn
@@ -60,11 +60,14 @@ def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
     low, high = summand_bounds(total.of, reader.schema)
     least = 0.0 if low >= 0 else -np.inf
     most = 0.0 if high <= 0 else np.inf
+    estimate, lower, upper = plausible_ends(
+        found, found - half, found + half, least=least, most=most
+    )
     return AnswerColumn(
         name=each.aggregate.name,
-        estimate=np.clip(found, least, most),
-        lower=np.clip(found - half, least, most),
-        upper=np.clip(found + half, least, most),
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
         std=np.full(len(found), math.sqrt(variance_of(noise))),
         covers=Covers.NOISE,
         noise=AddedNoise(

@@ -22,6 +22,7 @@ from discreet.families.groups.answer.taken_groups import TakenGroups, group_note
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.answer.left_out_notes import not_summed, rounded
 from discreet.families.shared.estimate.combination import Terms
+from discreet.families.shared.estimate.rounding import plausible_ends
 from discreet.privacy.exact import confidence_level
 from discreet.schema import Schema, keeps_every_row
 
@@ -104,12 +105,8 @@ class GroupSource(Source):
             return found
         least = 0.0 if low >= 0 else -np.inf
         most = 0.0 if high <= 0 else np.inf
-        return Estimates(
-            np.clip(found.estimate, least, most),
-            np.clip(found.lower, least, most),
-            np.clip(found.upper, least, most),
-            std,
-        )
+        ends = plausible_ends(found.estimate, found.lower, found.upper, least=least, most=most)
+        return Estimates(*ends, std)
 
     def _readings(self, region: Region, measured: GroupedColumn, sums: Sums) -> tuple[Reading, ...]:
         weights = measured.form.count

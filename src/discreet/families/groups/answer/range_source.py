@@ -1,4 +1,4 @@
-"""Counts and quantiles from ranges that were measured by group."""
+"""Counts, quantiles, sums and means from ranges that were measured by group."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ from discreet.families.groups.answer.taken_groups import TakenGroups, group_note
 from discreet.families.ranges.answer.joint_estimates import Sums, in_and_outside
 from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
+from discreet.families.ranges.answer.tree_sums import sums_of
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.answer.evidence import Evidence
-from discreet.families.shared.answer.left_out_notes import left_out_of_ranges
+from discreet.families.shared.answer.left_out_notes import left_out_of_ranges, not_summed
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.conditions import asks_for_a_value, both, columns_named, opposite
 from discreet.questions.expressions import Call, Expression
 from discreet.schema import OrderedColumn, Schema, keeps_every_row
+from discreet.schema.columns.numeric import IntegerColumn, NumberColumn
 from discreet.schema.columns.temporal import TemporalColumn
 
 MOST_GROUPS = 1 << 20
+SUMMED = ("sum", "avg", "moment")
 
 
 class GroupRangeSource(Source):
@@ -40,10 +43,17 @@ class GroupRangeSource(Source):
         self.columns = noisy_ranges(part.noisy, schema)
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
-        if region.has_inequality or region.kind not in ("count", "quantile"):
+        if region.has_inequality or region.kind not in ("count", "quantile", *SUMMED):
             return None
         for measured in self.columns:
-            if region.kind == "quantile":
+            if region.kind in SUMMED:
+                needed = region.names | {region.column, region.second or region.column}
+                if region.column == measured.column and needed <= {
+                    measured.column,
+                    *measured.groups,
+                }:
+                    return self._sums(region, measured, confidence)
+            elif region.kind == "quantile":
                 if region.column == measured.column and region.names <= set(measured.groups):
                     return self._quantiles(region, measured, confidence)
             elif self._serves(region, measured):
@@ -86,6 +96,36 @@ class GroupRangeSource(Source):
             unit=Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER,
             codes=taken.codes,
             notes=(WHOLE_NOTE, *taken.notes, *group_notes(measured.groups, self._schema)),
+            parts=self._places,
+        )
+
+    def _sums(self, region: Region, measured: GroupedRanges, confidence: float) -> Estimates | None:
+        """Sums, means and moments; `None` of a column that has none, and where its own cells are groups."""
+        column = self._schema.column(measured.column)
+        if not isinstance(column, IntegerColumn | NumberColumn) or column.name in region.groups:
+            return None
+        of_groups, of_column = _halves(region.condition, measured)
+        taken = TakenGroups(of_groups, region.groups, measured.groups, self._schema)
+        sources = measured.over(taken.mask, taken.axes)
+        own = replace(region, condition=of_column, groups=())
+        found: list[Estimates] = []
+        for place in np.flatnonzero(taken.present):
+            one = sums_of(sources[place], own, confidence) if sources[place].many else None
+            if one is None and sources[place].many:
+                return None
+            nothing = Estimates.single(0.0, 0.0, 0.0, 0.0, is_count=False)
+            found.append(one or (_anywhere(sources[place]) if region.kind == "avg" else nothing))
+        # Not direct: a sum that was measured, or a table, has no leaves to allow for.
+        return replace(
+            joined(found),
+            is_count=False,
+            codes=taken.codes,
+            notes=(
+                *dict.fromkeys(note for each in found for note in each.notes),
+                *taken.notes,
+                *([not_summed(column.name)] if column.has_other else []),
+                *group_notes(measured.groups, self._schema),
+            ),
             parts=self._places,
         )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from discreet.answering.estimates import Estimates
 from discreet.answering.regions.region import Region
 from discreet.arrays import Bools, Codes, Floats
 from discreet.families.ranges.answer.quantiles import OneColumn
+from discreet.families.shared.estimate.rounding import plausible_ends
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.cells.boxes import Boxes, boxes_of
 from discreet.questions.question import middle_of
@@ -46,7 +47,14 @@ def sums_of(source: OneColumn, region: Region, confidence: float) -> Estimates |
     if region.kind == "avg":
         return leaves.mean(confidence)
     if region.kind == "sum":
-        return leaves.sum(lambda value: value, confidence)
+        found = leaves.sum(lambda value: value, confidence)
+        least = 0.0 if leaves.low.min(initial=0.0) >= 0 else -math.inf
+        most = 0.0 if leaves.high.max(initial=0.0) <= 0 else math.inf
+        middle = (found.lower + found.upper) / 2  # the estimate is smoothed, and may lie elsewhere
+        _, lower, upper = plausible_ends(middle, found.lower, found.upper, least=least, most=most)
+        return replace(
+            found, estimate=np.clip(found.estimate, lower, upper), lower=lower, upper=upper
+        )
     centre = region.centres[0] if region.centres else middle_of(column)
     if region.second is None:
         return leaves.sum(lambda value: value - centre, confidence)

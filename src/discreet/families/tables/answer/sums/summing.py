@@ -26,6 +26,7 @@ from discreet.families.shared.estimate.combination import (
     half_width,
     inverse_variance_weights,
 )
+from discreet.families.shared.estimate.rounding import plausible_ends
 from discreet.families.tables.answer.counting import DECLARED_NOTE, nothing_left
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.privacy.exact import Exactable
@@ -97,7 +98,7 @@ def weighted_rows(
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     bounds = possible_sums(float(least.min()), float(greatest.max()), public_rows)
-    lower, upper = np.clip(lower, *bounds), np.clip(upper, *bounds)
+    _, lower, upper = plausible_ends(estimate, lower, upper, least=bounds[0], most=bounds[1])
     if table.whole is not None and table.whole.of_whole_table and is_exact:
         estimate = np.sum(table.whole.counts * middle, axis=axes)
         lower, upper = np.minimum(lower, estimate), np.maximum(upper, estimate)
@@ -177,12 +178,17 @@ def direct_sum(
     bounds = column.value_bounds
     assert bounds is not None
     least, greatest = possible_sums(float(bounds[0]), float(bounds[1]), most_rows)
-    value, lower, upper = (
-        min(max(each, least), greatest) for each in (value, value - width, value + width)
-    )
+    value, lower, upper = _possible(value, width, least, greatest)
     return Estimates.single(
         value, lower, upper, std, is_exact=covered, is_count=False, notes=(note,) if note else ()
     )
+
+
+def _possible(value: float, width: float, least: float, most: float) -> tuple[float, float, float]:
+    """The estimate and the two ends of a sum that lies between `least` and `most`."""
+    ends = (np.array([each]) for each in (value, value - width, value + width))
+    value, lower, upper = (float(each[0]) for each in plausible_ends(*ends, least=least, most=most))
+    return value, lower, upper
 
 
 def centred_sum(measured: NoisySum, column: Column, *, confidence: Exactable) -> Estimates:
@@ -197,9 +203,7 @@ def centred_sum(measured: NoisySum, column: Column, *, confidence: Exactable) ->
     width = half_width(terms, confidence)
     low, high = map(float, column.value_bounds)
     least, greatest = possible_sums(low, high, None)
-    value, lower, upper = (
-        min(max(each, least), greatest) for each in (value, value - width, value + width)
-    )
+    value, lower, upper = _possible(value, width, least, greatest)
     note = rounded(step)
     return Estimates.single(
         value,
