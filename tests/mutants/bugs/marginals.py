@@ -145,8 +145,8 @@ MARGINALS = (
         name="a-count-below-zero-is-cut-to-almost-nothing",
         trap=42,
         file="src/discreet/families/shared/estimate/rounding.py",
-        old="    upper = np.clip(upper - np.minimum(beyond, 0.0), 0.0, most)\n",
-        new="    upper = np.clip(upper, 0.0, most)\n",
+        old="    upper = np.clip(upper - np.minimum(beyond, 0.0), least, most)\n",
+        new="    upper = np.clip(upper, least, most)\n",
         tests=(
             "tests/answers/test_combination.py::"
             "test_no_count_has_an_interval_narrower_than_the_noise_on_one_side",
