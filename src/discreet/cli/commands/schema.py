@@ -67,6 +67,7 @@ def draft(
     Examples:
       discreet schema draft people.csv
       discreet schema draft people.csv -o draft.toml
+      discreet schema draft people.csv --delimiter ';' --encoding cp1252
     """
     from discreet.cli.files import refuse_overwriting, write_text
     from discreet.releases.preparing import draft_schema
