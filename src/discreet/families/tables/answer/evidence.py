@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 from math import prod
 
 import numpy as np
@@ -197,27 +198,30 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     known = ResidualTables(schema, found.residuals, rows=round(rows))
     found.models += models
     filled = [table for table in models if not known.determines(table.columns)]
-    if filled:
-        variances = {
-            name: known.cell_variance((name,)) if known.determines((name,)) else 0.0
-            for name in {name for table in filled for name in table.columns}
-        }
-        usual = UsualErrors.of(
-            [
-                (
-                    CellErrors.of(
-                        rows * model.marginal([names.index(name) for name in each.columns]),
-                        [variances[name] for name in each.columns],
-                    ),
-                    each.distance,
-                    each.law.std,
-                )
-                for each in filled
-            ]
-        )
-        for table, own in zip(filled, usual, strict=True):
-            table.usual = own
+    usual = cache(lambda: _usual_errors(filled, model, names, rows, known))
+    for place, table in enumerate(filled):
+        table.find_usual = partial(lambda own: usual()[own], place)
     return found
+
+
+def _usual_errors(
+    filled: Sequence[ModelTable],
+    model: Mixture,
+    names: Sequence[str],
+    rows: float,
+    known: ResidualTables,
+) -> list[UsualErrors]:
+    """How far the counts of each table are usually off that the model fills in."""
+    variances = {
+        name: known.cell_variance((name,)) if known.determines((name,)) else 0.0
+        for name in {name for table in filled for name in table.columns}
+    }
+    tables = []
+    for each in filled:
+        expected = rows * model.marginal([names.index(name) for name in each.columns])
+        cells = CellErrors.of(expected, [variances[name] for name in each.columns])
+        tables.append((cells, each.distance, each.law.std))
+    return UsualErrors.of(tables)
 
 
 def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw | None]:

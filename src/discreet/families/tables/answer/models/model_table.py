@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -50,8 +51,13 @@ class ModelTable(WeightedTable):
     """What its cells come to with those that are not shown: see `within`. `None`: all are shown."""
     is_model: bool = field(default=True, init=False)
     margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
-    usual: UsualErrors | None = field(default=None, init=False)
-    """How far counts are usually off, where the model fills the table in."""
+    find_usual: Callable[[], UsualErrors | None] | None = field(default=None, init=False)
+    """See `usual`, which is found when it is first asked for: it takes longer than all else about a table."""
+
+    @property
+    def usual(self) -> UsualErrors | None:
+        """How far counts are usually off, where the model fills the table in."""
+        return None if self.find_usual is None else self.find_usual()
 
     def summed_to(self, columns: tuple[str, ...]) -> ModelTable:
         """The table over some of the columns. Its cells are sums, and no sum is off by more than its parts together."""
@@ -65,8 +71,7 @@ class ModelTable(WeightedTable):
         if shown.shape == self.counts.shape:
             return self
         found = replace(self, counts=shown, everywhere=float(self.counts.sum()))
-        if self.usual is not None:
-            found.usual = self.usual.within(declared)
+        found.find_usual = cache(lambda: self.usual and self.usual.within(declared))
         return found
 
     def ends(
