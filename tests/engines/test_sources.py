@@ -472,3 +472,16 @@ def test_a_frame_without_pyarrow_is_refused_with_what_to_install(library: str) -
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "discreet[arrow]" in said.stdout, said.stdout
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_a_time_of_day_is_never_read_whatever_its_unit_so_it_stops_no_file(
+    tmp_path: Path, unit: str
+) -> None:
+    kind = pa.time32("ms") if unit == "ms" else pa.time64("us")
+    path = tmp_path / "times.parquet"
+    pq.write_table(pa.table({"at": pa.array([1, 2, None], kind)}), path)
+    schema = Schema(dataset="t", columns=(CategoryColumn("at", ("a",)),))
+    with open_engine(path, schema) as engine:
+        (counts,) = engine.marginals([("at",)])
+    assert counts.sum() == 3
