@@ -485,3 +485,11 @@ def test_a_time_of_day_is_never_read_whatever_its_unit_so_it_stops_no_file(
     with open_engine(path, schema) as engine:
         (counts,) = engine.marginals([("at",)])
     assert counts.sum() == 3
+
+
+def test_a_short_number_as_identifier_is_refused_with_how_long_it_must_be(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pd.DataFrame({"who": pd.array([1, 2], "int16"), "cell": [1, 2]}).to_parquet(path)
+    cell, unit = IntegerColumn("cell", 0, 9), PrivacyUnit("who", max_rows=1)
+    with pytest.raises(BadSource, match="32 or 64 bits"):
+        open_engine(path, Schema(dataset="t", columns=(cell,), unit=unit))
