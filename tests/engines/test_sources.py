@@ -472,3 +472,24 @@ def test_a_frame_without_pyarrow_is_refused_with_what_to_install(library: str) -
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "discreet[arrow]" in said.stdout, said.stdout
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_a_time_of_day_is_never_read_whatever_its_unit_so_it_stops_no_file(
+    tmp_path: Path, unit: str
+) -> None:
+    kind = pa.time32("ms") if unit == "ms" else pa.time64("us")
+    path = tmp_path / "times.parquet"
+    pq.write_table(pa.table({"at": pa.array([1, 2, None], kind)}), path)
+    schema = Schema(dataset="t", columns=(CategoryColumn("at", ("a",)),))
+    with open_engine(path, schema) as engine:
+        (counts,) = engine.marginals([("at",)])
+    assert counts.sum() == 3
+
+
+def test_a_short_number_as_identifier_is_refused_with_how_long_it_must_be(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pd.DataFrame({"who": pd.array([1, 2], "int16"), "cell": [1, 2]}).to_parquet(path)
+    cell, unit = IntegerColumn("cell", 0, 9), PrivacyUnit("who", max_rows=1)
+    with pytest.raises(BadSource, match="32 or 64 bits"):
+        open_engine(path, Schema(dataset="t", columns=(cell,), unit=unit))

@@ -232,9 +232,9 @@ def _unsafe(type_: str, types: tuple[str, ...]) -> tuple[str, bool]:
     if type_.startswith("DECIMAL") and "BYTE_ARRAY" in kind:
         size = int(length) if length.isdecimal() else 1 << 31
         return "decimals in more bytes than they need" if size > _held(type_) else "", size <= 16
-    if re.search("TIMESTAMP_MILLIS|MilliSeconds", repr(others)):
+    is_read = DIALECT.field_type(type_).family != "unreadable"  # a time of day is not
+    if is_read and re.search("TIMESTAMP_MILLIS|MilliSeconds", repr(others)):
         return "timestamps in milliseconds", kind == "INT64"
-    is_read = DIALECT.field_type(type_).family != "unreadable"
     stored = f"{type_} {kind} {length}" if "FIXED" in kind else f"{type_} {kind}"
     return f"{type_} in {kind}" if is_read and not _STORED.fullmatch(stored) else "", False
 

@@ -49,7 +49,7 @@ class Layers:
         ):
             raise BadSource(
                 f"The identifier {schema.unit.identifier!r} has a type or a collation that cannot tell people apart. "
-                "No row was read. Make it a number or a plain text, spelled in one way."
+                "No row was read. Make it a whole number of 32 or 64 bits, or a plain text, spelled in one way."
             )
 
     def unit_type(self, column: Column) -> str:
