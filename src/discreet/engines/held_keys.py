@@ -199,7 +199,7 @@ class HeldKeys:
         waiting = iter(range(len(self._pieces)))
 
         def counted() -> Places:
-            """Of the pieces that no other thread takes."""
+            """Counts the rows of the pieces that no other thread takes."""
             counts = np.zeros(len(above) << bits, dtype=np.uint32)
             room = np.empty(BLOCK_ROWS, dtype=np.uint64)
             inside, places = np.empty(BLOCK_ROWS, np.bool_), np.empty(BLOCK_ROWS, np.uint32)

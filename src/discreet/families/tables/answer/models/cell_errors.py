@@ -26,7 +26,7 @@ import numpy as np
 from discreet.arrays import Floats
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
-"""Of a standard normal number."""
+"""The mean absolute value of a standard normal number."""
 SPREAD_OF_ABSOLUTE = math.sqrt(math.pi / 2 - 1)
 """The standard deviation of the absolute value of a normal number, over its mean."""
 GROWS = 0.3
