@@ -11,7 +11,11 @@ from discreet.families.ranges.estimate.tree_boxes import BoxIndex
 from discreet.families.ranges.estimate.tree_intervals import IntervalIndex
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
 from discreet.families.ranges.estimate.tree_shrinkage import (
+    Splits,
     _fitted_weights,
+    _laws,
+    _likelihoods,
+    first_weights,
     smoothed,
     smoothed_last,
 )
@@ -283,3 +287,17 @@ def test_whole_levels_are_read_in_the_order_in_which_they_were_released(shape, a
     truth = counts_in(counts, low, high)
     np.testing.assert_allclose(found.outer, truth, atol=0.5)
     np.testing.assert_allclose(found.estimate, truth, atol=0.5)
+
+
+@pytest.mark.parametrize("is_sloped", [False, True])
+def test_weights_are_fitted_to_the_laws_by_which_splits_are_shrunk(is_sloped):
+    """The likelihoods are computed in two ways: all laws at once for the fit, one after the other for the means."""
+    generator = np.random.default_rng(1)
+    count = generator.gamma(0.3, 3000, 400) + 1e-9
+    spread, even = generator.uniform(0, 50, 400), generator.uniform(0, 1, 400)
+    leaning = generator.normal(0, 40, 400) if is_sloped else None
+    seen = generator.normal(0, 1, 400) * np.maximum(spread, 0.1 * count)
+    apart = Splits(seen, spread, count, even, leaning).distances()
+    laws = [True] * len(first_weights(sloped=is_sloped))
+    one_by_one = np.stack([likelihood for likelihood, _ in _laws(apart, kept=laws)])
+    np.testing.assert_allclose(_likelihoods(apart), one_by_one, rtol=1e-5)

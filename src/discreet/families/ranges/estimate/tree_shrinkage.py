@@ -241,8 +241,7 @@ class Mixture:
     @classmethod
     def fitted(cls, splits: Splits, weights: Floats, many: int) -> Self:
         """Fitted to some of so `many` splits; `weights` are those of the depth above."""
-        components = _laws(splits.distances(), kept=[True] * len(weights))
-        weights = _fitted_weights(np.stack([likelihood for likelihood, _ in components]), weights)
+        weights = _fitted_weights(_likelihoods(splits.distances()), weights)
         # The widest law and the one-sided one stay: they account for what no other expects.
         left_out = range(AFTER_EVEN, AFTER_SIDE) if many > MOST_NEARLY else range(0)
         kept = (
@@ -298,6 +297,38 @@ def _laws(apart: Distances, *, kept: Sequence[bool]) -> Iterator[tuple[Singles, 
         yield from _normals(apart.slope, squares, compress(WIDTHS, about_slope))
 
 
+def _likelihoods(apart: Distances) -> Singles:
+    """How likely what was seen is under each law, one row a law: as `_laws` says, without the means."""
+    sloped = apart.slope is not None and apart.chance is not None
+    found = np.empty((len(first_weights(sloped=sloped)), len(apart.middle)), dtype=np.float32)
+    found[0] = _normal(apart.middle)
+    found[1] = _normal(apart.left)
+    found[1] += _normal(apart.right)
+    found[1] *= np.float32(0.5)
+    squares = (apart.right - apart.left) ** 2
+    side = np.where(np.abs(apart.left) < np.abs(apart.right), apart.left, apart.right)
+    _fill_normals(found[2:AFTER_EVEN], apart.middle, squares, WIDTHS)
+    _fill_normals(found[AFTER_EVEN:AFTER_SIDE], side, squares, NEARLY)
+    if apart.slope is not None and apart.chance is not None:
+        _fill_normals(found[AFTER_SIDE : AFTER_SIDE + 1], apart.middle, apart.chance, [1.0])
+        _fill_normals(found[AFTER_SIDE + 1 : AFTER_SIDE + 2], apart.slope, apart.chance, [1.0])
+        _fill_normals(found[AFTER_SIDE + 2 :], apart.slope, squares, WIDTHS)
+    found += TINY
+    return found
+
+
+def _fill_normals(
+    likelihood: Singles, distance: Singles, squares: Singles, widths: Sequence[float]
+) -> None:
+    """The likelihoods of `_normals`, one row a width."""
+    precision: Singles = np.multiply.outer(np.float32(np.square(widths)), squares)
+    precision += np.float32(1)
+    np.reciprocal(precision, out=precision)
+    np.multiply(precision, np.float32(-0.5) * distance * distance, out=likelihood)
+    np.exp(likelihood, out=likelihood)
+    likelihood *= np.sqrt(precision, out=precision)
+
+
 def _normals(
     distance: Singles, squares: Singles, widths: Iterable[float]
 ) -> Iterator[tuple[Singles, Singles]]:
@@ -320,17 +351,20 @@ def _fitted_weights(likelihood: Singles, weights: Floats) -> Floats:
     many = likelihood.shape[1]
     if not many:
         return weights
-    scaled = likelihood / likelihood.max(axis=0)
+    scaled = np.divide(likelihood, likelihood.max(axis=0), out=likelihood)
     weights = np.maximum(weights, LEAST_FITTED)
     prior = PSEUDO_COUNT * weights
+    seen = np.empty(many, dtype=np.float32)
     # Every column of `scaled` holds a one, so all here is finite. But the matrix products of some processors
     # also multiply what lies beside the arrays, and then say "invalid value" of finite numbers.
     with np.errstate(invalid="ignore"):
         for _ in range(ROUNDS):
-            # Sum over splits of (scaled * weights / column sum), as two matrix products.
-            expected = weights * (scaled @ (1 / (weights.astype(np.float32) @ scaled)))
-            weights = (expected + prior) / (many + PSEUDO_COUNT)
-    return weights
+            # Sum over splits of (scaled * weights / column sum), as two matrix products. A common factor of
+            # the weights does not matter here.
+            np.dot(weights.astype(np.float32), scaled, out=seen)
+            weights *= np.dot(scaled, np.reciprocal(seen, out=seen))
+            weights += prior
+    return np.asarray(weights / weights.sum())
 
 
 def _normal(distance: Singles) -> Singles:
