@@ -226,6 +226,23 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
     return None
 
 
+def going_on_among(
+    array: tuple[tuple[int, ...], list[int]], is_stopped: list[bool], depth: list[int], by: list[int],
+    above: set[tuple[int, ...]],
+) -> set[tuple[int, ...]]:  # fmt: skip
+    """The listed nodes of a level at which a tree goes on; each must lie below one of those `above`."""
+    (many, width), flat = array
+    nodes = list(zip(*(flat[axis::width] for axis in range(width)), strict=True))
+    if len(set(nodes)) != many:
+        raise ValueError("a tree counts a node twice.")
+    if any(place >> deep for node in nodes for place, deep in zip(node, depth, strict=True)):
+        raise ValueError("a tree counts a node that its level does not have.")
+    parents = {tuple(place >> up for place, up in zip(node, by, strict=True)) for node in nodes}
+    if not parents <= above:
+        raise ValueError("a tree goes on below a node where it was stopped.")
+    return {node for node, ends in zip(nodes, is_stopped, strict=True) if not ends}
+
+
 def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
     """A row lies in one node of each level: along its path the losses add up.
 
@@ -243,7 +260,9 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
         is_root = not any(release.array(root["stopped"])[1]) and 0 < heaviest <= HEAVIEST
         if not fits or not is_root or not 0 < exact(root["refined_epsilon"]) < left:
             raise ValueError("a tree has weights that do not fit its root.")
-    above: tuple[list[int], set[tuple[int, ...]]] | None = None
+    above, going_on, listed = [0] * len(depths[0]), 1, {(0,) * len(depths[0])}
+    # Up to version 2 of the format nodes are listed. Since then they are the children of those that go on.
+    (is_listed,) = {"nodes" in level for level in measured["levels"]}
     for level in measured["levels"]:
         names = ("stopped_epsilon", "refined_epsilon", "first_epsilon")
         stopped, refined, first = (exact(level[name]) for name in names)
@@ -260,21 +279,13 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
             for ends, one, other in zip(is_stopped, shown, kept, strict=True)
         ):
             raise ValueError("a tree has two numbers of a node whose noise was drawn once.")
-        (many, width), flat = release.array(level["nodes"])
-        nodes = list(zip(*(flat[axis::width] for axis in range(width)), strict=True))
-        if len(set(nodes)) != many:
-            raise ValueError("a tree counts a node twice.")
         depth = depths[whole(level["level"], 0)]
-        if any(place >> deep for node in nodes for place, deep in zip(node, depth, strict=True)):
-            raise ValueError("a tree counts a node that its level does not have.")
-        if above is not None:
-            by = [low - high for low, high in zip(depth, above[0], strict=True)]
-            parents = {
-                tuple(place >> step for place, step in zip(node, by, strict=True)) for node in nodes
-            }
-            if not parents <= above[1]:
-                raise ValueError("a tree goes on below a node where it was stopped.")
-        above = depth, {node for node, ends in zip(nodes, is_stopped, strict=True) if not ends}
+        by = [low - high for low, high in zip(depth, above, strict=True)]
+        if min(by) < 0 or len(is_stopped) > going_on << sum(by):
+            raise ValueError("a tree counts more nodes than there are below those where it was not stopped.")
+        if is_listed:
+            listed = going_on_among(release.array(level["nodes"]), is_stopped, depth, by, listed)
+        above, going_on = depth, sum(not ends for ends in is_stopped)
         left -= refined
     epsilon = path * release.max_rows * (2 if release.is_change_one else 1)
     return within(epsilon, 2 * epsilon)

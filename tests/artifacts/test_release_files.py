@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,11 +25,10 @@ from discreet.artifacts.files import (
     read_release,
     release_from_members,
     release_members,
-    widened,
     write_members,
     write_release,
 )
-from discreet.artifacts.measurement import Selection
+from discreet.artifacts.measurement import Selection, TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.audits.forgery import subjects
 from discreet.errors import BadRelease
@@ -40,6 +39,7 @@ from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum
 from discreet.releases.verifying import verify
+from tests.artifacts.older_formats import in_first_format, in_second_format, npy
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
 ROWS: list[dict[str, Any]] = [{"age": 3, "sex": "F"}, {"age": 17, "sex": None}]
@@ -109,21 +109,53 @@ def test_counts_take_no_more_room_than_they_need() -> None:
 def test_a_file_of_the_first_format_is_read_and_verified_as_before() -> None:
     """Its whole numbers have eight bytes; a shorter type was no type of that format."""
     members = next(subjects()).members
-    first = as_in_first_format(members)
+    first = in_first_format(members)
     assert release_members(release_from_members(first)) == members
     assert verify(opened(first)).ok
     with pytest.raises(BadRelease, match="type"):
         release_from_members({**members, "manifest.json": first["manifest.json"]})
 
 
-def as_in_first_format(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    manifest = {**json.loads(members["manifest.json"]), "version": 1}
-    first = {"manifest.json": json.dumps(manifest).encode()}
-    for name in members.keys() - first.keys():
-        buffer = io.BytesIO()
-        np.save(buffer, widened(np.load(io.BytesIO(members[name]), allow_pickle=False)))
-        first[name] = buffer.getvalue()
-    return first
+def test_a_tree_of_the_second_format_is_read_and_verified_as_before() -> None:
+    """It lists the nodes of each level; since then they follow from those above that were not stopped."""
+    trees = [each for each in subjects() if _levels(release_from_members(each.members))]
+    assert len(trees) >= 2
+    for subject in trees:
+        second = in_second_format(subject.members)
+        assert len(second) > len(subject.members)
+        again = release_from_members(second)
+        assert release_members(again) == subject.members
+        assert verify(opened(second)).ok
+        levels = zip(_levels(again), _levels(release_from_members(subject.members)), strict=True)
+        for one, other in levels:
+            np.testing.assert_array_equal(one.nodes, other.nodes)
+
+
+def _levels(release: Release) -> list[TreeLevel]:
+    measured = [each for part in release.parts for each in part.measurements]
+    return [
+        level for each in measured if isinstance(each, TreeMeasurement) for level in each.levels
+    ]
+
+
+def test_a_tree_has_no_more_and_no_fewer_counts_than_nodes() -> None:
+    """Nodes are made as a file is read: never more of them than it has counts, so no small file makes many."""
+    subject = next(each for each in subjects() if "adaptive-tree" in each.title)
+    manifest = json.loads(subject.members["manifest.json"])
+    (measured,) = manifest["parts"][0]["measurements"]
+    for change in (lambda array: array[:-1], lambda array: np.append(array, array[-1:])):
+        last = measured["levels"][-1]
+        altered = {
+            f"arrays/{last[name]}.npy": npy(
+                change(np.load(io.BytesIO(subject.members[f"arrays/{last[name]}.npy"])))
+            )
+            for name in ("first", "values", "stopped")
+        }
+        with pytest.raises(BadRelease, match=r"nodes|shape"):
+            release_from_members({**subject.members, **altered})
+    measured["levels"].reverse()
+    with pytest.raises(BadRelease, match="out of order"):
+        release_from_members({**subject.members, "manifest.json": json.dumps(manifest).encode()})
 
 
 def test_equal_releases_are_equal_bytes(tmp_path: Path) -> None:
@@ -351,7 +383,9 @@ def test_an_offset_that_leads_nowhere_is_called_damage_and_not_an_invalid_argume
         bad = data.copy()
         bad[place] ^= 0xFF
         (tmp_path / "bad").write_bytes(bytes(bad))
-        with pytest.raises(BadRelease, match=r"damaged, altered or cut short; fetch it again"):
+        with pytest.raises(
+            BadRelease, match=r"damaged, altered or cut short; fetch it again|has no manifest"
+        ):
             read_release(tmp_path / "bad")
 
 

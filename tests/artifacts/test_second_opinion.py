@@ -33,6 +33,7 @@ from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import LAWS, DiscreteGaussianLaw
 from discreet.queries.registry import query_types
 from discreet.releases.verifying import verify
+from tests.artifacts.older_formats import in_second_format, npy
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "check_release.py"
 _SPEC = importlib.util.spec_from_file_location("check_release", SCRIPT)
@@ -318,12 +319,23 @@ def test_it_believes_no_sensitivity_that_is_not_a_number(tmp_path: Path) -> None
 
 def test_it_sees_nodes_that_a_tree_does_not_have(tmp_path: Path) -> None:
     """Several draws of the root, each under the number of another node, would cost as much as one."""
-    members = of_every_kind()["intervals(age) by adaptive-tree"]
+    members = in_second_format(of_every_kind()["intervals(age) by adaptive-tree"])
     level = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]["levels"][0]
+    assert not opinion(members, tmp_path)[1]
     name = f"arrays/{level['nodes']}.npy"
-    buffer = io.BytesIO()
-    np.save(buffer, np.load(io.BytesIO(members[name])) + 1)
-    assert "does not have" in opinion({**members, name: buffer.getvalue()}, tmp_path)[1][0]
+    more = npy(np.load(io.BytesIO(members[name])) + 1)
+    assert "does not have" in opinion({**members, name: more}, tmp_path)[1][0]
+
+
+def test_it_sees_more_counts_than_a_tree_has_nodes(tmp_path: Path) -> None:
+    """Since the third format nodes are not listed. Two draws of the root would otherwise cost as much as one."""
+    members = of_every_kind()["intervals(age) by adaptive-tree"]
+    root = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]["levels"][0]
+    twice = {
+        name: npy(np.repeat(np.load(io.BytesIO(members[name])), 2))
+        for name in (f"arrays/{root[key]}.npy" for key in ("first", "values", "stopped"))
+    }
+    assert "more nodes than there are" in opinion({**members, **twice}, tmp_path)[1][0]
 
 
 def test_its_command_says_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

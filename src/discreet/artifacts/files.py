@@ -68,10 +68,10 @@ def read_release(path: str | Path) -> Release:
     return release_from_members(read_members(path), where=str(path))
 
 
-def release_members(release: Release) -> dict[str, bytes]:
-    """The file's members by name: what is written, and what a signature is made over."""
-    manifest, arrays = manifest_of(release)
-    manifest = {"format": FORMAT, "version": FORMAT_VERSION, **manifest}
+def release_members(release: Release, *, version: int = FORMAT_VERSION) -> dict[str, bytes]:
+    """The file's members by name: what is written, and what a signature is made over. Of version 2 or later."""
+    manifest, arrays = manifest_of(release, version=version)
+    manifest = {"format": FORMAT, "version": version, **manifest}
     members = {MANIFEST: _json_bytes(manifest)}
     for place, array in enumerate(arrays):
         members[f"arrays/{place}.npy"] = _array_bytes(array)

@@ -21,7 +21,14 @@ from discreet.artifacts.measurement import (
     TreeLevel,
     TreeMeasurement,
 )
-from discreet.artifacts.release import ErrorClaim, Measured, Naming, Part, Release
+from discreet.artifacts.release import (
+    FORMAT_VERSION,
+    ErrorClaim,
+    Measured,
+    Naming,
+    Part,
+    Release,
+)
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadRelease
 from discreet.privacy.adjacency import Sensitivity
@@ -37,14 +44,23 @@ Array = npt.NDArray[Any]
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?", re.ASCII)
 
 
-def manifest_of(release: Release) -> tuple[dict[str, Any], list[Array]]:
-    """The manifest, and the arrays that it refers to by number."""
-    arrays: list[Array] = []
+class Kept:
+    """The arrays of a file, in the order of their numbers."""
 
-    def kept(array: Array) -> int:
-        arrays.append(np.asarray(array))
-        return len(arrays) - 1
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.arrays: list[Array] = []
 
+    def __call__(self, array: Array) -> int:
+        self.arrays.append(np.asarray(array))
+        return len(self.arrays) - 1
+
+
+def manifest_of(
+    release: Release, *, version: int = FORMAT_VERSION
+) -> tuple[dict[str, Any], list[Array]]:
+    """The manifest of a file of some version, and the arrays that it refers to by number."""
+    kept = Kept(version)
     statement = privacy_statement(release)
     manifest = {
         "dataset": release.schema.dataset,
@@ -79,7 +95,7 @@ def manifest_of(release: Release) -> tuple[dict[str, Any], list[Array]]:
             for part in release.parts
         ],
     }
-    return manifest, arrays
+    return manifest, kept.arrays
 
 
 def release_of(manifest: Mapping[str, Any], arrays: Mapping[int, Array]) -> Release:
@@ -162,32 +178,52 @@ class _Reader:
             case "tree":
                 tree = Tree.from_dict(_of_whole_numbers(data["tree"]))
                 tree.check(self.schema)
+                levels: list[TreeLevel] = []
+                for level in _list(data["levels"]):
+                    levels.append(self.level(level, tree, levels[-1] if levels else None))
                 return TreeMeasurement(
                     tree=tree,
-                    levels=tuple(self.level(level, tree) for level in _list(data["levels"])),
+                    levels=tuple(levels),
                     path_epsilon=_fraction(data["path_epsilon"]),
                     cost=_cost(data["cost"]),
                     weights=tuple(map(_whole, _list(data.get("weights", [])))),
                 )
         raise BadRelease("it holds a kind of measurement that this version does not know.")
 
-    def level(self, data: Mapping[str, Any], tree: Tree) -> TreeLevel:
-        nodes = self.array(data["nodes"], "<u8")
+    def level(self, data: Mapping[str, Any], tree: Tree, above: TreeLevel | None) -> TreeLevel:
+        number, first = _whole(data["level"]), self.array(data["first"], "<i8")
+        if number >= len(tree.depths) or first.ndim != 1:
+            raise BadRelease("a level of a tree does not have the shape of its tree.")
+        if "nodes" in data:  # up to format 2
+            nodes = self.array(data["nodes"], "<u8")
+        else:
+            nodes = self.nodes(tree, number, above, most=len(first))
         level = TreeLevel(
-            level=_whole(data["level"]),
+            level=number,
             nodes=nodes,
-            first=self.array(data["first"], "<i8"),
+            first=first,
             values=self.array(data["values"], "<i8"),
             stopped=self.array(data["stopped"], "|b1"),
             first_epsilon=_fraction(data["first_epsilon"]),
             stopped_epsilon=_fraction(data["stopped_epsilon"]),
             refined_epsilon=_fraction(data["refined_epsilon"]),
         )
-        size = len(nodes) if nodes.ndim == 2 else -1
-        sized = all(array.shape == (size,) for array in (level.first, level.values, level.stopped))
-        if not sized or nodes.shape[1] != len(tree.columns) or level.level >= len(tree.depths):
+        sized = all(array.shape == first.shape for array in (level.values, level.stopped))
+        if not sized or nodes.shape != (len(first), len(tree.columns)):
             raise BadRelease("a level of a tree does not have the shape of its tree.")
         return level
+
+    def nodes(self, tree: Tree, level: int, above: TreeLevel | None, *, most: int) -> Array:
+        """The nodes of a level: the children of those above that were not stopped. No more than `most` are made."""
+        at, nodes = (
+            (0, tree.root()) if above is None else (above.level, above.nodes[~above.stopped])
+        )
+        if level <= at and above is not None:
+            raise BadRelease("the levels of a tree are out of order.")
+        for step in range(at, level):
+            nodes = tree.children(nodes, step, self.schema, most=most)
+        nodes.flags.writeable = False
+        return nodes
 
 
 def _claim(data: Mapping[str, Any]) -> ErrorClaim:

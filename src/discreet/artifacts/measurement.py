@@ -8,10 +8,9 @@ statement describes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +22,16 @@ from discreet.queries.measurable import Counts, Query
 from discreet.queries.tallies import Tally
 from discreet.queries.tree import Nodes, Tree
 
-Keeper = Callable[[npt.NDArray[Any]], int]
-"""Keeps an array beside the manifest; gives the number by which the manifest names it."""
 HEAVIEST = 1 << 10
 """The largest weight of a place in a weighted root: whole numbers, so that sensitivities are exact."""
+
+
+class Keeper(Protocol):
+    """Keeps arrays beside the manifest of a file; gives the number by which the manifest names each."""
+
+    version: int
+
+    def __call__(self, array: npt.NDArray[Any]) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +110,7 @@ class TreeLevel:
 
     level: int
     nodes: Nodes
+    """The children of those above that were not stopped; so files do not list them since version 3."""
     first: Counts
     values: Counts
     stopped: npt.NDArray[np.bool_]
@@ -118,7 +124,7 @@ class TreeLevel:
     def stored(self, kept: Keeper) -> dict[str, Any]:
         return {
             "level": self.level,
-            "nodes": kept(self.nodes),
+            **({"nodes": kept(self.nodes)} if kept.version < 3 else {}),
             "first": kept(self.first),
             "values": kept(self.values),
             "stopped": kept(self.stopped),

@@ -50,7 +50,7 @@ class Naming:
 
 Measured = Measurement | TreeMeasurement | Selection | Naming
 """What a part of a release is made of."""
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 SOFTWARE = f"discreet {discreet.__version__}"
 """The software that a new release names as its origin."""
 

@@ -74,24 +74,28 @@ class Tree:
             last - here for last, here in zip(self.depths[-1], self.depths[level], strict=True)
         )
 
-    def children(self, nodes: Nodes, level: int, schema: Schema) -> Nodes:
+    def children(self, nodes: Nodes, level: int, schema: Schema, *, most: int = 1 << 28) -> Nodes:
         """The nodes of level+1 below `nodes`, in order, without those beyond the last cell (a public fact)."""
         for axis, name in enumerate(self.columns):
             extra = self.depths[level + 1][axis] - self.depths[level][axis]
             if extra == 0:
                 continue
-            if len(nodes) << extra > 1 << 28:
-                raise BadInput(f"Level {level + 1} of the tree would have more than 2^28 nodes.")
-            fan = np.arange(1 << extra, dtype=np.uint64)
-            below = ((nodes[:, axis, np.newaxis] << np.uint64(extra)) | fan).reshape(-1)
+            edge = np.uint64((schema.column(name).value_cells - 1) >> self.shifts(level + 1)[axis])
+            first, full = nodes[:, axis] << np.uint64(extra), np.uint64((1 << extra) - 1)
+            further = np.minimum(edge - np.minimum(first, edge), full)  # children beside the first
+            if float(further.sum(dtype=np.float64)) + len(nodes) > most:
+                raise BadInput(f"Level {level + 1} of the tree has more than {most:,} nodes.")
+            if np.all(further == full):
+                below = (first[:, np.newaxis] | np.arange(1 << extra, dtype=np.uint64)).reshape(-1)
+            else:
+                many = further.astype(np.int64) + 1
+                below = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+                below = np.repeat(first, many) + below.astype(np.uint64)
             if len(self.columns) == 1:
                 nodes = below.reshape(-1, 1)
             else:
-                nodes = np.repeat(nodes, 1 << extra, axis=0)
+                nodes = np.repeat(nodes, further.astype(np.int64) + 1, axis=0)
                 nodes[:, axis] = below
-            last = (schema.column(name).value_cells - 1) >> self.shifts(level + 1)[axis]
-            inside = below <= np.uint64(last)
-            nodes = nodes if inside.all() else nodes[inside]
         return nodes
 
     def to_dict(self) -> dict[str, Any]:

@@ -250,6 +250,16 @@ FILES_AND_SIGNATURES = (
         ),
     ),
     Mutant(
+        name="a-second-opinion-takes-any-number-of-nodes",
+        trap=41,
+        file="examples/check_release.py",
+        old=" or len(is_stopped) > going_on << sum(by)",
+        new="",
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_sees_more_counts_than_a_tree_has_nodes",
+        ),
+    ),
+    Mutant(
         name="verify-takes-the-least-integer-for-a-small-one",
         trap=41,
         file="src/discreet/families/shared/queries/matrices.py",

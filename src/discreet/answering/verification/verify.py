@@ -183,7 +183,9 @@ def _public_rows_problems(release: Release) -> list[str]:
 
 def _statement_differences(release: Release, manifest: Mapping[str, Any]) -> list[str]:
     """Where the manifest says something else than what its own measurements, budget and schema give."""
-    expected = {"format": FORMAT, "version": manifest["version"], **manifest_of(release)[0]}
+    version = manifest["version"]
+    stated, _ = manifest_of(release, version=version)
+    expected = {"format": FORMAT, "version": version, **stated}
     return [
         place
         for place in differing_places(dict(manifest), expected)
