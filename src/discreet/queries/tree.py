@@ -83,7 +83,8 @@ class Tree:
             edge = np.uint64((schema.column(name).value_cells - 1) >> self.shifts(level + 1)[axis])
             first, full = nodes[:, axis] << np.uint64(extra), np.uint64((1 << extra) - 1)
             further = np.minimum(edge - np.minimum(first, edge), full)  # children beside the first
-            if float(further.sum(dtype=np.float64)) + len(nodes) > most:
+            # First the largest, so that the sum cannot wrap.
+            if int(further.max(initial=0)) > most or int(further.sum()) + len(nodes) > most:
                 raise BadInput(f"Level {level + 1} of the tree has more than {most:,} nodes.")
             if np.all(further == full):
                 below = (first[:, np.newaxis] | np.arange(1 << extra, dtype=np.uint64)).reshape(-1)
