@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 
 from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import read_members, release_members
 from discreet.artifacts.release import Release
+from discreet.core.vault import Grant
 from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
 from discreet.families.numbers.queries.one_number import Means
 from discreet.families.tables.queries.marginals import Marginals
@@ -15,6 +19,7 @@ from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases import output_file, run
 from discreet.releases.run import STEPS
+from discreet.releases.watched_grant import WatchedGrant
 from tests.releasing import release, release_to_file
 
 HALF = Budget(epsilon="1/2")
@@ -321,3 +326,32 @@ def test_classes_share_the_budget_by_weight(engines, ledger, make_schema, make_p
     )
     spent = [sum(each.cost.epsilon for each in part.measurements) for part in made.parts]
     assert [str(each) for each in spent] == ["3/4", "1/4"]
+
+
+def test_the_engine_is_let_go_of_once_nothing_can_be_read_any_more():
+    """Not before: whatever can still be paid for may read."""
+    told = []
+    grant = SimpleNamespace(left=Budget(epsilon=1, delta="1e-6"), measure=tuple)
+    watched = WatchedGrant(cast(Grant, grant), lambda: told.append(grant.left))
+    nothing = Budget.nothing(grant.left.notion)
+    for left in (grant.left, Budget(epsilon="1/10"), nothing):
+        assert told == []
+        grant.left = left
+        assert watched.measure([]) == ()
+    assert told == [nothing]
+
+
+@pytest.mark.parametrize("budget", [HALF, Budget(epsilon="1/2", delta="1e-6"), Budget(rho="1/8")])
+def test_no_verb_comes_after_the_engine_was_let_go_of(
+    engines, ledger, make_schema, make_person, monkeypatch, budget
+):
+    spend = Grant._spend
+
+    def spending(grant, costs):
+        assert not engines[0].closed
+        spend(grant, costs)
+
+    monkeypatch.setattr(Grant, "_spend", spending)
+    workload = ["marginals(2)", "marginals(age, sex)", "means(age)"]
+    release([make_person()], make_schema(), budget=budget, workload=workload, ledger=ledger)
+    assert engines[0].closed

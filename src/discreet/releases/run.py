@@ -28,6 +28,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.releases.output_file import OutputFile
 from discreet.releases.preparing import Prospect, Workload, prepare, purpose, warn_of_large_cap
 from discreet.releases.together import finished
+from discreet.releases.watched_grant import WatchedGrant
 from discreet.schema import Schema
 
 Progress = Callable[[str, float], None]
@@ -146,21 +147,24 @@ class Run:
                 progress=lambda done: self._tell("reading", done),
                 **limits,
             ) as engine,
+            ThreadPoolExecutor(1) as beside,
         ):
 
-            def published(made: Release) -> str:
-                # All is read, so the engine is let go of meanwhile. If that fails, it fails again below:
-                # after the ledger's line.
-                with ThreadPoolExecutor(1) as beside:
-                    beside.submit(engine.close)
-                    return publish(made)
+            def all_read() -> None:
+                # The engine is let go of meanwhile. If that fails, it fails again at the end: after the ledger's line.
+                beside.submit(engine.close)
 
-            return self.with_engine(engine, book, published)
+            return self.with_engine(engine, book, publish, all_read=all_read)
 
     def with_engine(
-        self, engine: Engine, book: Ledger, publish: Callable[[Release], str]
+        self,
+        engine: Engine,
+        book: Ledger,
+        publish: Callable[[Release], str],
+        *,
+        all_read: Callable[[], None] = lambda: None,
     ) -> Release:
-        """Charge, measure and publish; the engine is open, and stays so."""
+        """Charge, measure and publish. The engine is open, and stays so; `all_read` is called when it is done with."""
         prospect = self.prospect
         self._tell("charging", 0.0)
         vault = Vault(engine, prospect.schema, book, convert_unit=self._convert_unit)
@@ -171,25 +175,28 @@ class Run:
             accounting=prospect.accounting,
         ) as grant:
             self._tell("reading", 0.0)
-            made = self._measured(grant)
+            made = self._measured(grant, all_read)
             self._tell("publishing", 0.0)
             grant.publish(publish(made))
         self._tell("publishing", 1.0)
         return made
 
-    def _measured(self, grant: Grant) -> Release:
+    def _measured(self, grant: Grant, all_read: Callable[[], None]) -> Release:
         prospect = self.prospect
         schema = prospect.schema
         rows = grant.public_rows() if schema.rows_are_public else None
         requests = [request for part in prospect.parts for request in part.requests]
-        measured = iter(grant.measure(requests) if requests else ())
-        return finished(
+        verbs = WatchedGrant(grant, all_read)
+        measured = iter(verbs.measure(requests) if requests else ())
+        made = finished(
             prospect,
-            grant,
+            verbs,
             lambda part: [next(measured) for _ in part.requests],
             public_rows=rows,
             confidence=self.confidence,
         )
+        all_read()
+        return made
 
     def _tell(self, step: str, done: float) -> None:
         if self._progress is not None:

@@ -42,7 +42,7 @@ from discreet.queries.tallies import FoundKeys
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.1
-STREAMED_ROWS = 1 << 18
+STREAMED_ROWS = 1 << 16
 SIDE_BY_SIDE = 4
 """Queries that run at the same time. They share the database's threads and its memory limit."""
 
