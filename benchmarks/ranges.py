@@ -21,10 +21,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache, cached_property
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -32,18 +30,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
-from benchmarks.baselines import grids, hierarchies
-from benchmarks.baselines.dawa import Dawa, RangeWorkload, hilbert_order
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
-from benchmarks.baselines.workload import histograms, random_ranges, range_sums
+from benchmarks.baselines.range_errors import Case, Error, Field, Parts, field_of
+from benchmarks.baselines.workload import histograms, range_sums
 from benchmarks.support.bars import bar
 from benchmarks.support.data import add_option, data_folder
 from benchmarks.support.histogram_families import generated
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.estimate.tree_empties import told_apart
-from discreet.families.ranges.estimate.tree_shrinkage import smoothed
-from discreet.families.ranges.queries.ranges import Intervals, Rectangles
 from discreet.families.ranges.release.adaptive import AdaptiveTree
 from discreet.families.ranges.release.tree import FullTree
 from discreet.privacy.budget import Budget
@@ -61,175 +55,66 @@ HOSTILE_1D = {
 }
 Histograms = Mapping[str, np.ndarray]
 SHAPES = {1: (4096,), 2: (256, 256)}
-Mechanism = Callable[[np.ndarray, float, np.random.RandomState], np.ndarray]
+HIGHEST = 0.95
+"""No case is to have more than this part of the best baseline's error."""
+AGAIN = 100
+"""Draws of a case that could have more, unless it is a quick run."""
 
 
-class Field:
-    """The workload over histograms of one shape, with the mechanisms that answer it."""
+def errors(sets: Histograms, *, draws: int, slow_draws: int, again: int, what: str) -> list[bool]:
+    """Mean absolute errors and their ratio to the best baseline, chosen with hindsight.
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        dimensions = self.dimensions = len(shape)
-        self.shape = shape
-        self.first, self.last = random_ranges(self.shape)
-        self.order = np.arange(shape[0]) if dimensions == 1 else hilbert_order(shape[0])
-        self.schema = histogram_schema(self.shape)
-        self.query_class = Intervals("x0") if dimensions == 1 else Rectangles("x0", "x1")
-
-    @cached_property
-    def workload(self) -> RangeWorkload:
-        return RangeWorkload(self.first, self.last, self.order, self.shape)
-
-    def baselines(self, counts: np.ndarray) -> dict[str, Mechanism]:
-        """Those that the bar is set by, then (in brackets) those that are only printed."""
-
-        def dawa(ratio: float, sound: bool) -> Mechanism:
-            made = Dawa(self.workload, self.order, sound=sound, ratio=ratio)
-            return lambda x, epsilon, generator: made.release(x, deviations, epsilon, generator)
-
-        deviations = Dawa(self.workload, self.order).deviations(counts)
-        if self.dimensions == 1:
-            return {
-                "Identity": hierarchies.identity,
-                "H2": hierarchies.binary_hierarchy,
-                "HB": hierarchies.hierarchy,
-                "Privelet": hierarchies.privelet,
-                "DAWA": dawa(0.5, False),
-                "(DAWA at 1/4)": dawa(0.25, False),
-            }
-        return {
-            "Identity": hierarchies.identity,
-            "UG": grids.uniform_grid,
-            "AG": grids.adaptive_grid,
-            "QuadTree": hierarchies.quad_tree,
-            "HB2D": hierarchies.hierarchy_2d,
-            "DAWA sound": dawa(0.25, True),
-            "(DAWA)": dawa(0.25, False),
-        }
-
-    def prepared(self, algorithm: AdaptiveTree | FullTree, epsilon: str):
-        return algorithm.prepare(
-            self.query_class,
-            self.schema,
-            share=Budget(epsilon=Fraction(epsilon)),
-            accounting=Accounting.BASIC,
-        )
-
-    def draws(self, algorithm, counts: np.ndarray, epsilon: str, many: int):
-        """Releases of the histogram, one after the other."""
-        made = self.prepared(algorithm, epsilon)
-        with opened_grant(counts, self.schema, made.share.times(many)) as grant:
-            for _ in range(many):
-                measured = grant.measure(made.requests) if made.requests else ()
-                part, _ = made.finish(grant, measured, public_rows=None, confidence=0.95)
-                yield RangeSource(part, self.schema)
-
-    @property
-    def codes(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.first.astype(np.uint64), self.last.astype(np.uint64)
-
-
-def without_slopes(source: RangeSource) -> list[RangeSource]:
-    """The same release of one column, its leaves estimated without slopes: what these gain, on the same noise."""
-    if len(source.columns) > 1:
-        return []
-    tree = source.tree
-    upward = tree.upward([told_apart(layer) for layer in tree.layers])
-    leaves = tree.leaves(smoothed(tree, upward, sloped=False))
-    return [RangeSource(replace(source.part, estimates={"leaves": leaves}), source.schema)]
-
-
-def spread_truly(source: RangeSource, counts: np.ndarray) -> list[np.ndarray]:
-    """The released nodes of the first level below the root, their rows spread over the cells as they truly are.
-
-    No smoothing of what lies below this level could leave less error: the rest is the noise of its nodes.
+    A few draws leave a ratio uncertain by a tenth or more. So a case that could be above `HIGHEST` (within two standard
+    errors) is measured again, by `again` draws of fresh noise on both sides, which alone count for the worst case. The mean is that
+    of the first draws of all cases: measuring only high ones again would make it too low.
     """
-    if len(source.columns) > 1:
-        return []
-    first = next(layer for layer in source.tree.layers if layer.depth[0])
-    starts = np.arange(0, len(counts), 1 << (source.tree.bits[0] - first.depth[0]))
-    cells = np.arange(len(counts), dtype=np.uint64)[:, np.newaxis]
-    nodes = np.add.reduceat(source.fitted(cells, cells).estimate, starts)
-    truly = np.add.reduceat(counts, starts)
-    inside = np.diff(np.append(starts, len(counts)))
-    even = np.repeat(nodes / inside, inside)
-    return [
-        np.where(
-            np.repeat(truly, inside) > 0,
-            counts * np.repeat(nodes / np.maximum(truly, 1), inside),
-            even,
-        )
-    ]
-
-
-@cache
-def field_of(shape: tuple[int, ...]) -> Field:
-    return Field(shape)
-
-
-def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[bool]:
-    """Mean absolute errors and their ratio to the best baseline, chosen with hindsight."""
     generator = np.random.RandomState(1)
-    ratios, unsloped, shipped, coarse = [], [], [], []
+    first, ratios, shipped, parts = [], [], [], Parts()
+    repeated = 0
     print(f"\n{what}: mean absolute error of 2,000 random ranges, {draws} draws")
     for name, counts in sets.items():
         field = field_of(counts.shape)
-        truth = range_sums(counts, field.first, field.last)
-        mechanisms = field.baselines(counts)
         for epsilon in EPSILONS:
-            value = float(Fraction(epsilon))
-            found = {}
-            for label, mechanism in mechanisms.items():
-                many = slow_draws if "DAWA" in label else draws
-                found[label] = np.mean(
-                    [
-                        np.abs(
-                            range_sums(mechanism(counts, value, generator), field.first, field.last)
-                            - truth
-                        ).mean()
-                        for _ in range(many)
-                    ]
-                )
-            both, spread = [], []
-            for source in field.draws(AdaptiveTree(), counts, epsilon, draws):
-                both.append(
-                    [
-                        np.abs(each.fitted(*field.codes).estimate - truth).mean()
-                        for each in (source, *without_slopes(source))
-                    ]
-                )
-                spread += [
-                    np.abs(range_sums(cells, field.first, field.last) - truth).mean()
-                    for cells in spread_truly(source, counts)
-                ]
-            ours, *plain = np.mean(both, axis=0)
-            if spread:
-                coarse.append(np.mean(spread) / ours)
-            best, rival = min((error, label) for label, error in found.items() if label[0] != "(")
-            ratios.append(ours / best)
-            unsloped += [each / best for each in plain]
+            case = Case(counts, epsilon, generator)
+            found, ours = case.baselines(draws, slow_draws), case.ours(draws, parts)
+            ratio = _shown(name, epsilon, ours, found)
+            first.append(ratio.mean)
             if "(DAWA)" in found:
-                shipped.append(ours / found["(DAWA)"])
-            listed = "  ".join(f"{label} {error:.1f}" for label, error in found.items())
-            print(
-                f"{name:14} {value:4g}  ours {ours:8.2f}  ratio {ours / best:.3f} of {rival}  | {listed}",
-                flush=True,
-            )
+                shipped.append(ours.mean / found["(DAWA)"].mean)
+            if ratio.mean + 2 * ratio.uncertain > HIGHEST and draws < again:
+                repeated += 1
+                found, ours = case.baselines(again, again), case.ours(again)
+                ratio = _shown("  again", epsilon, ours, found)
+            ratios.append(ratio.mean)
     limit = 0.62 if field.dimensions == 1 else 0.55
     met = [
-        bar(f"{what} error against the best baseline, geometric mean", geometric(ratios), limit),
-        bar(f"{what} error against the best baseline, worst", max(ratios), 1.05),
+        bar(f"{what} error against the best baseline, geometric mean", geometric(first), limit),
+        bar(f"{what} error against the best baseline, worst", max(ratios), HIGHEST),
     ]
-    above = float(np.mean(np.array(ratios) > 0.95))
-    bar(f"{what} part of the cells above .95 of the best baseline", above, None)
-    if coarse:
+    above = float(np.mean(np.array(ratios) > HIGHEST))
+    bar(f"{what} part of the cells above {HIGHEST} of the best baseline", above, None)
+    bar(f"{what} cells of {len(ratios)} that were measured again", repeated, None)
+    if parts.coarse:
         name = f"{what} error if rows inside the first level's nodes were known, of ours"
-        bar(name, geometric(coarse), None)
-    if unsloped:
-        bar(f"{what} error without slopes, geometric mean", geometric(unsloped), None)
+        bar(name, geometric(parts.coarse), None)
+        bar(f"{what} error without slopes, of ours", geometric(parts.unsloped), None)
     if shipped:
         name = f"{what} error against shipped DAWA (not epsilon-DP), geometric mean"
         met.append(bar(name, geometric(shipped), 0.85))
     return met
+
+
+def _shown(name: str, epsilon: str, ours: Error, found: Mapping[str, Error]) -> Error:
+    """The ratio to the best baseline, printed with all errors."""
+    rival = min((label for label in found if label[0] != "("), key=lambda each: found[each].mean)
+    ratio = ours.over(found[rival])
+    listed = "  ".join(f"{label} {error.mean:.1f}" for label, error in found.items())
+    print(
+        f"{name:14} {float(Fraction(epsilon)):4g}  ours {ours.mean:8.2f}  "
+        f"ratio {ratio.mean:.3f} +- {ratio.uncertain:.3f} of {rival}  | {listed}",
+        flush=True,
+    )
+    return ratio
 
 
 def coverage(sets: Histograms, *, draws: int, what: str, limit: float | None) -> list[bool]:
@@ -375,10 +260,11 @@ def _generated(chosen: argparse.Namespace) -> list[bool]:
     """Errors and coverage on generated histograms."""
     sets = generated(chosen.generated, chosen.seed)
     draws, covering = (3, 5) if chosen.quick else (chosen.draws, chosen.coverage_draws)
+    again = 0 if chosen.quick else AGAIN
     what = f"Generated, seed {chosen.seed}"
     met: list[bool] = []
     if chosen.only in (None, "errors"):
-        met += errors(sets, draws=draws, slow_draws=min(draws, 5), what=what)
+        met += errors(sets, draws=draws, slow_draws=min(draws, 5), again=again, what=what)
     if chosen.only in (None, "coverage"):
         met += coverage(sets, draws=covering, what=what, limit=None)
     return met
@@ -387,11 +273,12 @@ def _generated(chosen: argparse.Namespace) -> list[bool]:
 def _chosen(chosen: argparse.Namespace, folder: Path) -> list[bool]:
     met: list[bool] = []
     draws, covering = (3, 5) if chosen.quick else (chosen.draws, chosen.coverage_draws)
+    again = 0 if chosen.quick else AGAIN
     for dimensions in (1, 2) if chosen.dimensions is None else (chosen.dimensions,):
         sets, what = histograms(folder, dimensions), f"{dimensions}-D"
         slow = min(draws, 30 if dimensions == 1 else 5)
         if chosen.only in (None, "errors"):
-            met += errors(sets, draws=draws, slow_draws=slow, what=what)
+            met += errors(sets, draws=draws, slow_draws=slow, again=again, what=what)
         if chosen.only in (None, "coverage"):
             against = {name: make() for name, make in HOSTILE_1D.items()} if dimensions == 1 else {}
             limit = 0.80 if dimensions == 1 else 0.50
