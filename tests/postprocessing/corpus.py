@@ -379,4 +379,21 @@ CORPUS: dict[str, list[str]] = {
         "SELECT age, min(count(*)) OVER (ORDER BY age ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x, "
         "count(*) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS k FROM people WHERE age IS NOT NULL GROUP BY age",
     ],
+    "counts of values that may be null": [
+        "SELECT count(CASE WHEN sex = 'f' THEN age END) AS n FROM people",
+        "SELECT town, count(CASE WHEN age > 3 THEN score END) AS n FROM people GROUP BY town",
+        "SELECT count(CASE WHEN sex = 'f' THEN age ELSE score END) AS n FROM people",
+        "SELECT count(CASE WHEN sex = 'f' THEN age + 1 WHEN sex = 'm' THEN -1 END) AS n FROM people",
+        "SELECT count(CASE WHEN sex = 'f' THEN CASE WHEN member THEN age ELSE 1 END END) AS n FROM people",
+        "SELECT count(if(member, score, NULL)) AS n FROM people",
+        "SELECT avg(CASE WHEN sex = 'f' THEN age ELSE score END) AS mean FROM people",
+        "SELECT avg(CASE WHEN member THEN age WHEN sex = 'm' THEN 2 * score ELSE 3 END) AS mean FROM people",
+        "SELECT count(age + score) AS n, count(nullif(age, 3)) AS m, count(abs(score)) AS k FROM people",
+        "SELECT sex, count(coalesce(age, score)) AS n FROM people GROUP BY sex",
+    ],
+    "conditions without a column": [
+        "SELECT count(*) FROM people WHERE NOT (3 IS NOT DISTINCT FROM NULL)",
+        "SELECT sex, count(*) FROM people WHERE CASE WHEN 'q' = 'r' THEN 4 ELSE 2 END IS DISTINCT FROM 3 GROUP BY sex",
+        "SELECT count(*) FROM people WHERE 2 IS DISTINCT FROM 2 OR age < 3",
+    ],
 }
