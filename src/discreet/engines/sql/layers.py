@@ -116,21 +116,20 @@ class Layers:
         dialect, places = self.dialect, [self._place[column.name] for column in columns]
         kept = [s.name("identifier")] if with_identifier else []
 
-        def field(n: int) -> Sql:
+        def field(n: int, kind: str) -> Sql:
             raw = s.name(self._fields[n][0])
-            return units.csv_field(raw, self._schema.csv, dialect) if self._is_csv else raw
+            return units.csv_field(raw, self._schema.csv, dialect, kind) if self._is_csv else raw
+
+        def value(n: int) -> Sql:
+            kind = self._schema.columns[n].kind
+            return exp.alias_(dialect.field(field(n, kind), self._types[n], kind), f"f{n}")
 
         def identifier() -> Sql:
             n = len(self._schema.columns)
-            return dialect.identifier(field(n), self._types[n])
+            return dialect.identifier(field(n, "identifier"), self._types[n])
 
         query = exp.select(
-            *(
-                exp.alias_(
-                    dialect.field(field(n), self._types[n], self._schema.columns[n].kind), f"f{n}"
-                )
-                for n in places
-            ),
+            *map(value, places),
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
         ).from_(table)
         if with_identifier:
