@@ -396,4 +396,22 @@ CORPUS: dict[str, list[str]] = {
         "SELECT sex, count(*) FROM people WHERE CASE WHEN 'q' = 'r' THEN 4 ELSE 2 END IS DISTINCT FROM 3 GROUP BY sex",
         "SELECT count(*) FROM people WHERE 2 IS DISTINCT FROM 2 OR age < 3",
     ],
+    "signs, last days, joined texts and lists": [
+        "SELECT sign(score - 2) AS s, count(*) AS n FROM people GROUP BY s",
+        "SELECT sum(sign(age - 4)) AS s FROM people WHERE sign(score) >= 0",
+        "SELECT last_day(day) AS last, count(*) AS n FROM people GROUP BY last",
+        "SELECT count(*) FROM people WHERE last_day(day) = DATE '2020-02-29' AND last_day(DATE '2020-01-05') = '2020-01-31'",
+        "SELECT concat_ws('/', member, score) AS k, count(*) AS n FROM people WHERE sex = 'f' GROUP BY k",
+        "SELECT count(*) FROM people WHERE concat_ws('-', age, NULL, score) = '3-2' OR concat_ws('', NULL) <> ''",
+        "SELECT count(*) FROM people WHERE (sex, age) IN (('f', 1), ('m', 2), ('f', NULL))",
+        "SELECT count(*) FROM people WHERE (age, score) NOT IN ((1, 2), (3, 4))",
+        "SELECT count(*) FROM people WHERE (age, score) <> (1, 2) AND ('f', true) = (sex, member)",
+        "SELECT count(*) FROM people WHERE day + INTERVAL 2 WEEK < DATE '2020-01-25' OR day - INTERVAL '3 days' > '2020-02-20'",
+        "SELECT date_trunc('month', day + INTERVAL 10 DAYS) AS m, count(*) AS n FROM people GROUP BY m",
+    ],
+    "keys without a column": [
+        "SELECT 'all' AS label, count(*) AS n FROM people GROUP BY 1",
+        "SELECT 'all' AS label, town, count(*) AS n FROM people GROUP BY label, town",
+        "SELECT 2 > 1 AS k, avg(age) AS mean FROM people GROUP BY k",
+    ],
 }

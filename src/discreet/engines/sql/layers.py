@@ -116,20 +116,21 @@ class Layers:
         dialect, places = self.dialect, [self._place[column.name] for column in columns]
         kept = [s.name("identifier")] if with_identifier else []
 
-        def field(n: int, kind: str) -> Sql:
-            raw = s.name(self._fields[n][0])
-            return units.csv_field(raw, self._schema.csv, dialect, kind) if self._is_csv else raw
+        kinds = [*(column.kind for column in self._schema.columns), "identifier"]
 
-        def value(n: int) -> Sql:
-            kind = self._schema.columns[n].kind
-            return exp.alias_(dialect.field(field(n, kind), self._types[n], kind), f"f{n}")
+        def field(n: int) -> Sql:
+            raw, csv = s.name(self._fields[n][0]), self._schema.csv
+            return units.csv_field(raw, csv, dialect, kinds[n]) if self._is_csv else raw
 
         def identifier() -> Sql:
             n = len(self._schema.columns)
-            return dialect.identifier(field(n, "identifier"), self._types[n])
+            return dialect.identifier(field(n), self._types[n])
 
         query = exp.select(
-            *map(value, places),
+            *(
+                exp.alias_(dialect.field(field(n), self._types[n], kinds[n]), f"f{n}")
+                for n in places
+            ),
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
         ).from_(table)
         if with_identifier:
