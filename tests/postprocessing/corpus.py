@@ -409,6 +409,10 @@ CORPUS: dict[str, list[str]] = {
         "SELECT count(*) FROM people WHERE day + INTERVAL 2 WEEK < DATE '2020-01-25' OR day - INTERVAL '3 days' > '2020-02-20'",
         "SELECT date_trunc('month', day + INTERVAL 10 DAYS) AS m, count(*) AS n FROM people GROUP BY m",
     ],
+    "casts of literals": [
+        "SELECT count(*) FROM people WHERE age = CAST(0.5 AS INTEGER) OR age = CAST(2.5 AS INTEGER)",
+        "SELECT count(*) FROM people WHERE age = CAST(-0.5 AS INTEGER) + 3 OR age = CAST(5 / 2 AS INTEGER)",
+    ],
     "keys without a column": [
         "SELECT 'all' AS label, count(*) AS n FROM people GROUP BY 1",
         "SELECT 'all' AS label, town, count(*) AS n FROM people GROUP BY label, town",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -212,6 +213,12 @@ class MomentReader(TreeReader):
         inside = self.read(node.this, depth)
         if isinstance(inside, Constant) and inside.type == "text" and wanted in TEMPORAL:
             return temporal(str(inside.value), wanted)
+        if isinstance(inside, Constant) and isinstance(inside.value, float) and wanted == "integer":
+            # A literal such as 2.5 is a decimal, whose cast rounds half away from 0; a double's rounds half to even.
+            is_decimal = not node.this.find(self.exp.Div, self.exp.Cast, self.exp.TryCast)
+            if is_decimal and abs(inside.value) < 2**53:
+                away = math.floor(abs(inside.value) + 0.5)
+                return Constant(away if inside.value >= 0 else -away, "integer")
         return converted(inside, wanted)
 
 
