@@ -76,7 +76,7 @@ class CsvOptions:
 
         A text that does not fit stays unreadable: with a decimal comma `1.5` is null, and not 1.5 or 15.
         """
-        gap, found = f"[{WHITESPACE}]*", []
+        gap, found = f"[{WHITESPACE}]*", list[tuple[str, str]]()
         if kind in ("integer", "number") and self.thousands:
             three = f"(?:{re.escape(self.thousands)}([0-9]{{3}}))"
             end = f"({re.escape(self.decimal)}[0-9]*)?{gap}$"

@@ -176,9 +176,7 @@ def _csv(table: Table | None, parts: Parts) -> None:
         return
     usual = {option.name: option.default for option in fields(CsvOptions)}
     table.only(*usual)
-    read: dict[type, Callable[[str, Any], Any]] = {
-        bool: table.flag, str: table.text, tuple: table.texts
-    }  # fmt: skip
+    read: dict[type, Any] = {bool: table.flag, str: table.text, tuple: table.texts}
     names = table.texts("names", None, hint="the file's columns in order")
     del usual["names"]
     usual["header"] = names is None

@@ -37,8 +37,8 @@ def write(schema: Schema) -> str:
         lines += [] if unit.max_groups is None else [line("max_groups", unit.max_groups)]
     if cap is not None:
         # exact, as text: a TOML float would round a rational such as 1/3
-        lines += ["", "[cap]", line(cap.notion.words, str(cap.number))]
-        lines += [line("delta", str(cap.delta))]
+        amount = line(cap.notion.words, str(cap.number))
+        lines += ["", "[cap]", amount, line("delta", str(cap.delta))]
     if csv != CsvOptions():
         lines += ["", "[csv]"]
         for option in fields(csv):
