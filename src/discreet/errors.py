@@ -29,7 +29,7 @@ next. It never depends on a row's value: such a message would itself be a releas
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
@@ -96,25 +96,24 @@ class Refused(DiscreetError):
     """A sensible request that a guarantee forbids."""
 
 
-class _Printable(Protocol):
-    def __str__(self) -> str: ...
-
-
 class BudgetExceeded(Refused):
     """The request would overspend the budget. Raised before any row is read."""
 
-    def __init__(
-        self, *, asked: _Printable, spent: _Printable, total: _Printable, of: str = "the budget"
-    ) -> None:
+    def __init__(self, *, asked: Any, spent: Any, total: Any, of: str = "the budget") -> None:
+        """Three budgets, and of what `total` is the limit."""
         self.asked, self.spent, self.total = asked, spent, total
         budget, delta = (
-            sum(getattr(each, part, 0) for each in (asked, spent)) > getattr(total, part, 0)
+            getattr(asked, part) + getattr(spent, part) > getattr(total, part)
             for part in ("amount", "delta")
         )
         smaller = "budget, and a smaller delta" if budget and delta else "delta, or none"
+        left, advice = "nothing", "Only a larger cap, which the custodian may set, allows more."
+        if total.amount > spent.amount:
+            left = total.minus(spent) if total.covers(spent) else "no delta"
+            advice = f"Ask with a smaller {smaller if delta else 'budget'}, or drop a query."
         super().__init__(
-            f"Refused: this costs {asked}, and {spent} of {of}, {total}, is spent. "
-            f"No row was read. Ask with a smaller {smaller if delta else 'budget'}, or drop a query."
+            f"Refused: this costs {asked}, and {spent} of {of}, {total}, is spent: {left} is left. "
+            f"No row was read. {advice}"
         )
 
 

@@ -418,6 +418,7 @@ def test_a_file_with_other_delimiters_or_without_a_header_is_drafted_and_learnt_
     assert done.code == 0, done.err
     assert drafted.split("\n[columns.", 1)[1] == plain.split("\n[columns.", 1)[1]
     assert 'delimiter = ";"' in drafted
+    assert drafted.count("[csv]") == 1
     for name, more in (("headless.csv", ()), ("both.csv", ("--delimiter", ";"))):
         refused = discreet("schema", "draft", name, *more)
         assert refused.code == 2 and "--names" in refused.err and refused.out == ""
@@ -428,3 +429,11 @@ def test_a_file_with_other_delimiters_or_without_a_header_is_drafted_and_learnt_
     learnt = ("--dataset", "learnt", "--column", "age", "--epsilon", "1", "--json")
     done = discreet("schema", "learn", "semicolons.csv", "--delimiter", ";", *learnt)
     assert done.code == 0 and done.json[0]["found"] is True
+    ages = [line.split(",")[lines[0].split(",").index("age")] for line in lines[1:]]
+    (people / "commas.csv").write_text(
+        "age;sex\n" + "".join(f"1.00{age[:1]},5;F\n" for age in ages)
+    )
+    learnt = ("--dataset", "commas", "--column", "age", "--epsilon", "10", "--json")
+    spelled = ("--delimiter", ";", "--decimal", ",", "--thousands", ".")
+    done = discreet("schema", "learn", "commas.csv", *spelled, *learnt)
+    assert done.code == 0 and done.json[0]["bounds"][1] >= 1000

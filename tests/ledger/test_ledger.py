@@ -67,6 +67,16 @@ def test_a_refusal_names_the_dataset_the_spent_and_the_cap(ledger):
     assert caught.value.spent == Budget(epsilon="3/4")
     assert caught.value.total == Budget(epsilon=1)
     assert "0.75" in str(caught.value)
+    assert "epsilon 0.25 is left" in str(caught.value)
+    assert "with a smaller budget" in str(caught.value)
+
+
+def test_a_refusal_at_a_full_cap_says_that_nothing_is_left(ledger):
+    ledger.declare("people", Budget(epsilon=1, delta="1e-9"))
+    pay(ledger, Budget(epsilon=1), "q")
+    with pytest.raises(BudgetExceeded, match="nothing is left") as caught:
+        pay(ledger, Budget(epsilon="1/1000"), "r")
+    assert "smaller" not in str(caught.value) and "larger cap" in str(caught.value)
 
 
 def test_a_refused_charge_writes_nothing_at_all(ledger):

@@ -379,4 +379,43 @@ CORPUS: dict[str, list[str]] = {
         "SELECT age, min(count(*)) OVER (ORDER BY age ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x, "
         "count(*) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS k FROM people WHERE age IS NOT NULL GROUP BY age",
     ],
+    "counts of values that may be null": [
+        "SELECT count(CASE WHEN sex = 'f' THEN age END) AS n FROM people",
+        "SELECT town, count(CASE WHEN age > 3 THEN score END) AS n FROM people GROUP BY town",
+        "SELECT count(CASE WHEN sex = 'f' THEN age ELSE score END) AS n FROM people",
+        "SELECT count(CASE WHEN sex = 'f' THEN age + 1 WHEN sex = 'm' THEN -1 END) AS n FROM people",
+        "SELECT count(CASE WHEN sex = 'f' THEN CASE WHEN member THEN age ELSE 1 END END) AS n FROM people",
+        "SELECT count(if(member, score, NULL)) AS n FROM people",
+        "SELECT avg(CASE WHEN sex = 'f' THEN age ELSE score END) AS mean FROM people",
+        "SELECT avg(CASE WHEN member THEN age WHEN sex = 'm' THEN 2 * score ELSE 3 END) AS mean FROM people",
+        "SELECT count(age + score) AS n, count(nullif(age, 3)) AS m, count(abs(score)) AS k FROM people",
+        "SELECT sex, count(coalesce(age, score)) AS n FROM people GROUP BY sex",
+    ],
+    "conditions without a column": [
+        "SELECT count(*) FROM people WHERE NOT (3 IS NOT DISTINCT FROM NULL)",
+        "SELECT sex, count(*) FROM people WHERE CASE WHEN 'q' = 'r' THEN 4 ELSE 2 END IS DISTINCT FROM 3 GROUP BY sex",
+        "SELECT count(*) FROM people WHERE 2 IS DISTINCT FROM 2 OR age < 3",
+    ],
+    "signs, last days, joined texts and lists": [
+        "SELECT sign(score - 2) AS s, count(*) AS n FROM people GROUP BY s",
+        "SELECT sum(sign(age - 4)) AS s FROM people WHERE sign(score) >= 0",
+        "SELECT last_day(day) AS last, count(*) AS n FROM people GROUP BY last",
+        "SELECT count(*) FROM people WHERE last_day(day) = DATE '2020-02-29' AND last_day(DATE '2020-01-05') = '2020-01-31'",
+        "SELECT concat_ws('/', member, score) AS k, count(*) AS n FROM people WHERE sex = 'f' GROUP BY k",
+        "SELECT count(*) FROM people WHERE concat_ws('-', age, NULL, score) = '3-2' OR concat_ws('', NULL) <> ''",
+        "SELECT count(*) FROM people WHERE (sex, age) IN (('f', 1), ('m', 2), ('f', NULL))",
+        "SELECT count(*) FROM people WHERE (age, score) NOT IN ((1, 2), (3, 4))",
+        "SELECT count(*) FROM people WHERE (age, score) <> (1, 2) AND ('f', true) = (sex, member)",
+        "SELECT count(*) FROM people WHERE day + INTERVAL 2 WEEK < DATE '2020-01-25' OR day - INTERVAL '3 days' > '2020-02-20'",
+        "SELECT date_trunc('month', day + INTERVAL 10 DAYS) AS m, count(*) AS n FROM people GROUP BY m",
+    ],
+    "casts of literals": [
+        "SELECT count(*) FROM people WHERE age = CAST(0.5 AS INTEGER) OR age = CAST(2.5 AS INTEGER)",
+        "SELECT count(*) FROM people WHERE age = CAST(-0.5 AS INTEGER) + 3 OR age = CAST(5 / 2 AS INTEGER)",
+    ],
+    "keys without a column": [
+        "SELECT 'all' AS label, count(*) AS n FROM people GROUP BY 1",
+        "SELECT 'all' AS label, town, count(*) AS n FROM people GROUP BY label, town",
+        "SELECT 2 > 1 AS k, avg(age) AS mean FROM people GROUP BY k",
+    ],
 }

@@ -59,7 +59,7 @@ REFUSED = {
     "SELECT max(age) FROM people": "quantile",
     "SELECT count(*) FROM people WHERE datediff('week', day, day) > 7": "Seven days are a week",
     "SELECT count(*) FROM people WHERE timestampdiff(day, day, day) > 7": "datediff.'day', d1, d2. of two columns",
-    "SELECT count(*) FROM people WHERE day > day + INTERVAL '7 days'": "d \\+ 7",
+    "SELECT count(*) FROM people WHERE day > day + INTERVAL '7 months'": "d \\+ 7",
     "SELECT datediff('day', min(day), max(day)) FROM people": "datediff\\(\\) is not answered",
     "SELECT count(*) FROM people; SELECT count(*) FROM people": "a question of its own",
     "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)": "subquery",

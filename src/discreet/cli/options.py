@@ -146,13 +146,31 @@ def budget_of(
     return Budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
 
 
-def csv_options(delimiter: str | None, names: str | None, encoding: str | None) -> Any:
+decimal_option = click.option(
+    "--decimal",
+    metavar="CHARACTER",
+    help="The decimal mark of a CSV file's numbers, if not a point: ','.",
+)
+thousands_option = click.option(
+    "--thousands",
+    metavar="CHARACTER",
+    help="What stands between groups of three digits in a CSV file's numbers, as in 1.234,5.",
+)
+
+
+def csv_options(
+    delimiter: str | None,
+    names: str | None,
+    encoding: str | None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+) -> Any:
     """How a CSV file is written, as it was typed; None where nothing was said."""
     import csv
 
     from discreet.schema import CsvOptions
 
-    if delimiter is None and names is None and encoding is None:
+    if all(each is None for each in (delimiter, names, encoding, decimal, thousands)):
         return None
     usual = CsvOptions()
     listed = None if names is None else next(csv.reader([names], skipinitialspace=True), [])
@@ -161,6 +179,8 @@ def csv_options(delimiter: str | None, names: str | None, encoding: str | None) 
         names=None if listed is None else tuple(listed),
         delimiter=usual.delimiter if delimiter is None else delimiter.replace("\\t", "\t"),
         encoding=usual.encoding if encoding is None else encoding,
+        decimal=usual.decimal if decimal is None else decimal,
+        thousands=usual.thousands if thousands is None else thousands,
     )
 
 

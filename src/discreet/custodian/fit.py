@@ -24,8 +24,15 @@ MANY = 0.5
 """From this share of the rows on, a misfit is most likely a mistake in the schema."""
 
 
-_NUMBERS = "Numbers need a decimal point and no thousands separator: 1234.5, not 1234,5 or 1,234.5. Convert them before you publish."
-_DATES = "Dates are written 2020-01-31, and datetimes 2020-01-31T10:00 or 2020-01-31 10:00, with or without an offset such as +02:00 or Z."
+_NUMBERS = (
+    "Numbers are written 1234.5. For a CSV file with numbers such as 1.234,5 write, under [csv], "
+    'decimal = "," and thousands = ".". Convert other tables before you publish.'
+)
+_DATES = (
+    "Dates are written 2020-01-31, and datetimes 2020-01-31T10:00 or 2020-01-31 10:00, with or without an offset "
+    "such as +02:00 or Z. For a CSV file with dates such as 31.01.2020 write, under [csv], "
+    'date_format = "%d.%m.%Y".'
+)
 _SPELLED = {
     "boolean": (
         "Truth values are written true/false, yes/no or 1/0. If the column has other words, declare "

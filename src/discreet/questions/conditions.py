@@ -81,7 +81,7 @@ def normal_form(condition: Expression, *, positive: bool = True) -> Normal:
             return _chain(condition.arguments, every, positive)
         case "is true" | "is false" if positive:
             return normal_form(condition.arguments[0], positive=condition.name == "is true")
-        case "distinct" if isinstance(condition.arguments[1], Constant):
+        case "distinct" if columns_of(condition) and isinstance(condition.arguments[1], Constant):
             return _distinct(condition, positive)
     if not columns_of(condition):
         truth = reach_of(condition, {})

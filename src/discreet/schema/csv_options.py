@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from discreet.errors import BadSchema
 from discreet.schema.columns.column import folded, name_mistakes, text_mistakes
+from discreet.schema.columns.values import WHITESPACE
 
+ISO_DATE = "%Y-%m-%d"
+_DATE_FORMAT = r"%[dmY][-./ ]{1,2}%[dmY][-./ ]{1,2}%[dmY]"
+_DIGITS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252")
 
 
@@ -31,39 +36,62 @@ class CsvOptions:
     encoding: str = "utf-8"
     quoted_line_breaks: bool = False
     """Whether a quoted field may go on over line ends; then one record can reach into others."""
+    decimal: str = "."
+    thousands: str = ""
+    """What may stand between groups of three digits of a number; empty for nothing."""
+    date_format: str = ISO_DATE
+    """How dates are written, also before a clock; ISO 8601 is read as well."""
 
     def __post_init__(self) -> None:
         if found := self.mistakes():
             raise BadSchema([f"[csv]: {mistake}" for mistake in found])
 
     def mistakes(self) -> list[str]:
-        found: list[str] = []
-        if self.names is None and not self.header:
-            found.append(
-                "`header` is false and there are no `names`; list the file's columns in order."
-            )
-        if self.names is not None:
-            if not self.names:
-                found.append("`names` is empty; list the file's columns in order.")
-            for name in self.names:
-                found += [f"in `names`, {name!r}: {mistake}" for mistake in name_mistakes(name)]
-            found += [
-                f"`names` holds {left!r} and {right!r}, which are one name to a SQL engine; rename one."
-                for left, right in clashes(self.names)
-            ]
-        if len(self.delimiter) != 1 or self.delimiter in "\r\n\x00":
-            found.append(
-                f'`delimiter` is {self.delimiter!r}; write one character, such as "," or "\\t".'
-            )
-        if len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n", "\x00"):
-            found.append(f'`quote` is {self.quote!r}; write one ASCII character, or "" for none.')
+        names, form = self.names or (), self.date_format
+        is_date = re.fullmatch(_DATE_FORMAT, form) and set(re.findall("%.", form)) == {*_DIGITS}
+        wrong = {
+            "`header` is false and there are no `names`; list the file's columns in order.": self.names is None and not self.header,
+            "`names` is empty; list the file's columns in order.": self.names == (),
+            f'`delimiter` is {self.delimiter!r}; write one character, such as "," or "\\t".': len(self.delimiter) != 1 or self.delimiter in "\r\n\x00",
+            f'`quote` is {self.quote!r}; write one ASCII character, or "" for none.': len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n", "\x00"),
+            f"`quote` and `delimiter` are both {self.quote!r}; they must differ.": self.quote and self.quote == self.delimiter,
+            f"`encoding` is {self.encoding!r}; write one of {', '.join(ENCODINGS)}.": self.encoding not in ENCODINGS,
+            f'`decimal` is {self.decimal!r}; write "." or ",".': self.decimal not in (".", ","),
+            f'`thousands` is {self.thousands!r}; write one character, such as "." or "\'", and not the `decimal`.': len(self.thousands) > 1 or self.thousands == self.decimal or self.thousands.isalnum(),
+            f'`date_format` is {form!r}; write %d, %m and %Y once each, as in "%d.%m.%Y" or "%m/%d/%Y".': not is_date or form == "%Y-%d-%m",
+        }  # fmt: skip
+        found = [f"in `names`, {name!r}: {each}" for name in names for each in name_mistakes(name)]
+        found += [
+            f"`names` holds {left!r} and {right!r}, which are one name to a SQL engine; rename one."
+            for left, right in clashes(names)
+        ]
+        found += [said for said, is_wrong in wrong.items() if is_wrong]
         found += text_mistakes(self.delimiter, "`delimiter`")
         for text in self.null_strings:
             found += text_mistakes(text, "a text of `null_strings`")
-        if self.quote and self.quote == self.delimiter:
-            found.append(f"`quote` and `delimiter` are both {self.quote!r}; they must differ.")
-        if self.encoding not in ENCODINGS:
-            found.append(f"`encoding` is {self.encoding!r}; write one of {', '.join(ENCODINGS)}.")
+        return found
+
+    def rewritings(self, kind: str) -> list[tuple[str, str]]:
+        """What brings a text into the form that `values` reads: patterns of RE2, and what replaces each match, in order.
+
+        A text that does not fit stays unreadable: with a decimal comma `1.5` is null, and not 1.5 or 15.
+        """
+        gap, found = f"[{WHITESPACE}]*", list[tuple[str, str]]()
+        if kind in ("integer", "number") and self.thousands:
+            three = f"(?:{re.escape(self.thousands)}([0-9]{{3}}))"
+            end = f"({re.escape(self.decimal)}[0-9]*)?{gap}$"
+            first = f"^{gap}([+-]?[0-9]{{1,3}}){three}"  # and up to five more: 21 digits
+            found += [(first + f"{three}?" * 5 + end, r"\1\2\3\4\5\6\7\8")]
+        if kind in ("integer", "number") and self.decimal == ",":
+            found += [(r"\.", ";"), (",", ".")]
+        if kind in ("date", "datetime") and self.date_format != ISO_DATE:
+            order, form = re.findall("%.", self.date_format), re.escape(self.date_format)
+            for part, digits in _DIGITS.items():
+                form = form.replace(part, digits)
+            year, month, day = (order.index(part) + 1 for part in _DIGITS)
+            clock, padded = "([T ][0-9:.Z+-]*)?", rf"@\{year}-0\{month}-0\{day}\4"
+            found += [(f"^{gap}{form}{clock}{gap}$", padded)]
+            found += [("^@([0-9]{4})-0?([0-9]{2})-0?([0-9]{2})", r"\1-\2-\3")]
         return found
 
 

@@ -69,11 +69,12 @@ adjacency = "add-remove"  # or "change-one", where the number of rows is public
 # [cap]  # the most that may ever be spent
 # epsilon = "1"
 
-# [csv]  # for CSV files whose format is not the usual one
-# names = ["...", "..."]  # every column in order, where the file has no header
-# delimiter = ";"
+{{csv}}
 # trim = true  # drop spaces around fields
 # null_strings = ["", "NA"]
+# decimal = ","  # in numbers such as 1234,5
+# thousands = "."  # in numbers such as 1.234,5
+# date_format = "%d.%m.%Y"  # in dates such as 31.01.2020
 
 # [derived]  # a column of the table that is a function of another one costs nothing, such as the hour of a moment
 # hour = "extract(hour FROM started_at)"  # declare it as a column too: [columns.hour]; a table without it needs
@@ -83,6 +84,11 @@ adjacency = "add-remove"  # or "change-one", where the number of rows is public
 # no count of the column (nulls = "exclude"). Undeclared values of a category share the group
 # (other), unless it says other = false. Values outside a range count at its ends
 # (outside = "edge", the default), in a group of their own ("other"), or nowhere ("exclude").
+"""
+_CSV = """\
+# [csv]  # for CSV files whose format is not the usual one
+# names = ["...", "..."]  # every column in order, where the file has no header
+# delimiter = ";"\
 """
 
 
@@ -131,11 +137,12 @@ def draft(
 
     If a type does not tell, templates of all kinds come first. `csv`: how the file is written, where that was said.
     """
-    lines = [_HEAD]
+    format_lines = [_CSV]
     if csv is not None and csv != CsvOptions():
         said = [] if csv.names is None else [line("names", list(csv.names))]
         said += [line("delimiter", csv.delimiter), line("encoding", csv.encoding)]
-        lines += ["[csv]", *said, ""]
+        format_lines = ["[csv]", *said]
+    lines = [_HEAD.replace("{csv}", "\n".join(format_lines))]
     if any(kind_of_type((types or {}).get(name, "")) is None for name in names):
         lines.append(_TEMPLATES)
     seen: set[str] = set()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
-from tomllib import TOMLDecodeError
 from typing import Any
 
 from discreet.errors import BadBudget, BadSchema
@@ -36,7 +35,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 LONGEST = 400
 
 
-def toml_hint(text: str, error: TOMLDecodeError) -> str:
+def toml_hint(text: str, error: ValueError) -> str:
     """A sentence about the line that an error names, or nothing."""
     found = _PLACE.search(str(error))
     lines = text.splitlines()
@@ -108,11 +107,8 @@ def read(text: str) -> Parts:
     except RecursionError:
         parts.mistakes.append("it is nested too deeply; a schema has tables of plain values.")
         return parts
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also a number of too many digits
         parts.mistakes.append(f"it is not TOML: {error}.{toml_hint(text, error)}")
-        return parts
-    except ValueError as error:  # a number of too many digits
-        parts.mistakes.append(f"it is not TOML: {error}.")
         return parts
     top = Table(data, "At the top", parts.mistakes)
     top.only(*_FACTS, *_DECLARED)
@@ -141,20 +137,18 @@ def _unit(table: Table | None, parts: Parts) -> None:
         return
     table.only("identifier", "max_rows", "max_groups")
     parts.identifier = table.text("identifier", None, hint="the column that identifies a person")
-    rows = table.whole("max_rows", 1, hint="how many rows of a person are kept at most")
-    if rows < 1:
-        table.wrong(f"`max_rows` is {rows}; it must be at least 1.")
-    elif rows != 1 and "identifier" not in table.data:
-        table.wrong("`max_rows` needs an `identifier`: without one, the unit is a single row.")
-    else:
-        parts.max_rows = rows
-    groups = table.whole("max_groups", None, hint="in how many groups a person counts at most")
-    if groups is not None and groups < 1:
-        table.wrong(f"`max_groups` is {groups}; it must be at least 1.")
-    elif groups is not None and "identifier" not in table.data:
-        table.wrong("`max_groups` needs an `identifier`: without one, the unit is a single row.")
-    else:
-        parts.max_groups = groups
+    counted = {
+        "max_rows": (1, "how many rows of a person are kept at most"),
+        "max_groups": (None, "in how many groups a person counts at most"),
+    }
+    for name, (usual, hint) in counted.items():
+        most = table.whole(name, usual, hint=hint)
+        if most is not None and most < 1:
+            table.wrong(f"`{name}` is {most}; it must be at least 1.")
+        elif most != usual and "identifier" not in table.data:
+            table.wrong(f"`{name}` needs an `identifier`: without one, the unit is a single row.")
+        else:
+            setattr(parts, name, most)
 
 
 CAP_NUMBERS = ("epsilon", "delta", "rho", "mu")
@@ -180,23 +174,15 @@ def _cap(table: Table | None, parts: Parts) -> None:
 def _csv(table: Table | None, parts: Parts) -> None:
     if table is None:
         return
-    table.only(
-        "header", "names", "delimiter", "quote", "trim", "null_strings", "encoding",
-        "quoted_line_breaks",
-    )  # fmt: skip
-    usual = CsvOptions()
+    usual = {option.name: option.default for option in fields(CsvOptions)}
+    table.only(*usual)
+    read: dict[type, Any] = {bool: table.flag, str: table.text, tuple: table.texts}
     names = table.texts("names", None, hint="the file's columns in order")
+    del usual["names"]
+    usual["header"] = names is None
+    found = {name: read[type(default)](name, default) for name, default in usual.items()}
     try:
-        parts.csv = CsvOptions(
-            header=table.flag("header", names is None),
-            names=names,
-            delimiter=table.text("delimiter", usual.delimiter),
-            quote=table.text("quote", usual.quote),
-            trim=table.flag("trim", usual.trim),
-            null_strings=table.texts("null_strings", usual.null_strings),
-            encoding=table.text("encoding", usual.encoding),
-            quoted_line_breaks=table.flag("quoted_line_breaks", usual.quoted_line_breaks),
-        )
+        parts.csv = CsvOptions(names=names, **found)
     except BadSchema as error:
         parts.mistakes += error.mistakes
 
@@ -315,10 +301,8 @@ def _moments(table: Table, hint: str, convert: Callable[[Any], Any]) -> tuple[An
 
 
 def _as_date(end: date | str) -> date | None:
-    if isinstance(end, datetime):
-        return None
     if isinstance(end, date):
-        return end
+        return None if isinstance(end, datetime) else end
     try:
         return date.fromisoformat(end)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Scalar = str | bool | int | float | date | datetime
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT_LINE = 96
+_ALWAYS_WRITTEN = ("header", "delimiter", "quote", "trim", "null_strings", "encoding")
 
 
 def write(schema: Schema) -> str:
@@ -30,31 +32,19 @@ def write(schema: Schema) -> str:
         lines.append(line("people", schema.people))
     lines.append(line("adjacency", schema.adjacency.value))
     if unit.identifier is not None:
-        lines += [
-            "",
-            "[unit]",
-            line("identifier", unit.identifier),
-            line("max_rows", unit.max_rows),
-        ]
+        lines += ["", "[unit]", line("identifier", unit.identifier)]
+        lines += [line("max_rows", unit.max_rows)]
         lines += [] if unit.max_groups is None else [line("max_groups", unit.max_groups)]
     if cap is not None:
         # exact, as text: a TOML float would round a rational such as 1/3
-        lines += [
-            "",
-            "[cap]",
-            line(cap.notion.words, str(cap.number)),
-            line("delta", str(cap.delta)),
-        ]
+        amount = line(cap.notion.words, str(cap.number))
+        lines += ["", "[cap]", amount, line("delta", str(cap.delta))]
     if csv != CsvOptions():
-        lines += ["", "[csv]", line("header", csv.header)]
-        lines += [] if csv.names is None else [line("names", list(csv.names))]
-        lines += [
-            line("delimiter", csv.delimiter),
-            line("quote", csv.quote),
-            line("trim", csv.trim),
-        ]
-        lines += [line("null_strings", list(csv.null_strings)), line("encoding", csv.encoding)]
-        lines += [line("quoted_line_breaks", True)] if csv.quoted_line_breaks else []
+        lines += ["", "[csv]"]
+        for option in fields(csv):
+            value = getattr(csv, option.name)
+            if option.name in _ALWAYS_WRITTEN or value != option.default:
+                lines.append(line(option.name, list(value) if isinstance(value, tuple) else value))
     if view is not None:
         tables = ", ".join(f"{key(name)} = {quoted(file)}" for name, file in view.tables)
         lines += ["", "[view]", line("sql", view.sql), f"tables = {{ {tables} }}"]
@@ -101,13 +91,8 @@ def _tests(rule: Impossible) -> list[str]:
         tests = []
         for test in rule.tests:
             if test.column == name:
-                held = test.literal
-                text = (
-                    f"[{', '.join(map(scalar, held))}]"
-                    if isinstance(held, tuple)
-                    else scalar(True if held is None else held)
-                )
-                tests.append(f"{key(test.operator)} = {text}")
+                held = True if test.literal is None else test.literal
+                tests.append(f"{key(test.operator)} = {scalar(held)}")
         lines.append(f"{key(name)} = {{ {', '.join(tests)} }}")
     return lines
 
@@ -138,6 +123,8 @@ def scalar(value: Scalar | Sequence[Scalar]) -> str:
             return repr(value)
         case date():  # datetime as well
             return value.isoformat()
+        case tuple():
+            return f"[{', '.join(map(scalar, value))}]"
     raise TypeError(f"A {type(value).__name__} has no TOML form here.")
 
 

@@ -7,6 +7,7 @@ no real ledger.
 from __future__ import annotations
 
 import csv
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import numpy as np
 from discreet.answering import ReleaseReader
 from discreet.attacks.outcome import Line
 from discreet.curator import Curator
-from discreet.plain_tables import CsvForm, read_columns
+from discreet.plain_tables import ARROW, PARQUET, CsvForm, read_columns
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.schema import Schema
@@ -73,7 +74,15 @@ def rows_of(
         encoding="utf-8-sig" if options.encoding == "utf-8" else options.encoding,
         nulls=options.null_strings,
     )
-    return read_columns(source, wanted=wanted, form=form)
+    columns = read_columns(source, wanted=wanted, form=form)
+    if isinstance(source, (str, Path)) and Path(source).suffix not in (PARQUET, *ARROW):
+        for column in schema.columns:
+            for pattern, written in (
+                options.rewritings(column.kind) if column.name in columns else ()
+            ):
+                fits = re.compile(re.sub(r"\$$", r"\\Z", pattern))  # `$` may be before a line's end
+                columns[column.name] = [fits.sub(written, text) for text in columns[column.name]]
+    return columns
 
 
 def mean_line(

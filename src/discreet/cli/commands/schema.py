@@ -14,12 +14,14 @@ from discreet.cli.options import (
     check_cap,
     convert_option,
     csv_options,
+    decimal_option,
     delimiter_option,
     encoding_option,
     force_option,
     json_option,
     ledger_option,
     names_option,
+    thousands_option,
     yes_option,
 )
 
@@ -110,6 +112,8 @@ def draft(
 @delimiter_option
 @names_option
 @encoding_option
+@decimal_option
+@thousands_option
 @convert_option
 @yes_option
 @ledger_option
@@ -129,6 +133,8 @@ def learn(
     delimiter: str | None,
     names: str | None,
     encoding: str | None,
+    decimal: str | None,
+    thousands: str | None,
     convert_unit: bool,
     yes: bool,
     ledger_path: Path | str | None,
@@ -165,7 +171,7 @@ def learn(
         adjacency=None if adjacency is None else Adjacency(adjacency),
         unit=None if identifier is None and max_rows == 1 else PrivacyUnit(identifier, max_rows),
         ledger=ledger_path,
-        csv=csv_options(delimiter, names, encoding),
+        csv=csv_options(delimiter, names, encoding, decimal, thousands),
         convert_unit=convert_unit,
     )
     if as_json:

@@ -143,6 +143,10 @@ def divided(above: Ends, below: Ends) -> Ends:
     )
 
 
+ROUNDING = 1e-12
+"""Relative errors of sums of doubles are smaller."""
+
+
 class QuantileBand:
     """The noisy counts below every edge, from levels of histograms, coarse to fine."""
 
@@ -175,10 +179,13 @@ class QuantileBand:
             self.nodes_above += until - since
             first, last = stop, since
         self.difference = (1 - q) * below - q * above
+        # Counts are whole, so that a difference often lies just at the end of the band: no rounding may put it outside.
+        self._slack = ROUNDING * (1 + np.abs(below) + np.abs(above))
 
     def _width(self, edge: int, confidence: Fraction) -> float:
         counts = (int(self.nodes_below[edge]), int(self.nodes_above[edge]))
-        return _band_width(self.law, self.level, *map(_rounded_up, counts), confidence)
+        width = _band_width(self.law, self.level, *map(_rounded_up, counts), confidence)
+        return width + ROUNDING * (1 + width)
 
     def interval(self, confidence: Fraction) -> tuple[int, int, int]:
         """The first and last bucket that may hold the quantile, and the likeliest."""
@@ -190,18 +197,20 @@ class QuantileBand:
             confidence,
         )
         first = last = None
-        for bucket in np.flatnonzero(self.difference[1:] >= -most):
-            if self.difference[bucket + 1] >= -self._width(int(bucket) + 1, confidence):
+        most += ROUNDING * (1 + most)
+        high, low = self.difference + self._slack, self.difference - self._slack
+        for bucket in np.flatnonzero(high[1:] >= -most):
+            if high[bucket + 1] >= -self._width(int(bucket) + 1, confidence):
                 first = int(bucket)
                 break
-        for bucket in np.flatnonzero(self.difference[:-1] <= most)[::-1]:
-            if self.difference[bucket] <= self._width(int(bucket), confidence):
+        for bucket in np.flatnonzero(low[:-1] <= most)[::-1]:
+            if low[bucket] <= self._width(int(bucket), confidence):
                 last = int(bucket)
                 break
         lowest = self.buckets - 1 if first is None else first
         highest = 0 if last is None else last
         lowest, highest = min(lowest, highest), max(lowest, highest)
-        reached = np.flatnonzero(self.difference[1:] >= 0)
+        reached = np.flatnonzero(high[1:] >= 0)
         likeliest = int(reached[0]) if len(reached) else self.buckets - 1
         return lowest, highest, min(max(likeliest, lowest), highest)
 

@@ -116,9 +116,11 @@ class Layers:
         dialect, places = self.dialect, [self._place[column.name] for column in columns]
         kept = [s.name("identifier")] if with_identifier else []
 
+        kinds = [*(column.kind for column in self._schema.columns), "identifier"]
+
         def field(n: int) -> Sql:
-            raw = s.name(self._fields[n][0])
-            return units.csv_field(raw, self._schema.csv, dialect) if self._is_csv else raw
+            raw, csv = s.name(self._fields[n][0]), self._schema.csv
+            return units.csv_field(raw, csv, dialect, kinds[n]) if self._is_csv else raw
 
         def identifier() -> Sql:
             n = len(self._schema.columns)
@@ -126,9 +128,7 @@ class Layers:
 
         query = exp.select(
             *(
-                exp.alias_(
-                    dialect.field(field(n), self._types[n], self._schema.columns[n].kind), f"f{n}"
-                )
+                exp.alias_(dialect.field(field(n), self._types[n], kinds[n]), f"f{n}")
                 for n in places
             ),
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),

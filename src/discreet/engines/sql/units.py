@@ -27,13 +27,15 @@ _FARTHEST_WHOLE = 1e30
 """Doubles beyond are clamped, so that they fit 128 bits; declared ranges have 64."""
 
 
-def csv_field(raw: Sql, csv: CsvOptions, dialect: Dialect) -> Sql:
+def csv_field(raw: Sql, csv: CsvOptions, dialect: Dialect, kind: str) -> Sql:
     """A field of a CSV file, null where the schema says that its text means null."""
-    cleaned = dialect.trimmed(raw, WHITESPACE) if csv.trim else raw
-    if not csv.null_strings:
-        return cleaned.copy()
-    nulls = [s.text(one) for one in csv.null_strings]
-    return s.choose([(s.is_in(cleaned, nulls), s.null())], cleaned)
+    cleaned = dialect.trimmed(raw, WHITESPACE) if csv.trim else raw.copy()
+    if csv.null_strings:
+        nulls = [s.text(one) for one in csv.null_strings]
+        cleaned = s.choose([(s.is_in(cleaned, nulls), s.null())], cleaned)
+    for pattern, written in csv.rewritings(kind):
+        cleaned = s.call("regexp_replace", cleaned, s.text(pattern), s.text(written), s.text("g"))
+    return cleaned
 
 
 def unit_type(column: Column, type_: FieldType) -> str:

@@ -108,13 +108,22 @@ class AggregateRewriter:
             return self.rows(condition)
         branches = self._branches(inside)
         if branches is not None:
-            counted = [
-                self.rows(self.both(condition, met))
-                for met, value in branches
-                if type(value) is not exp.Null
-            ]
-            return _total(counted)
+            return self._values(branches, condition)
+        plain = (exp.Column, exp.Distinct)
+        if self._splits and type(inside) not in plain and not node.expressions:
+            present = exp.Not(this=exp.Is(this=exp.Paren(this=inside), expression=exp.Null()))
+            return self.rows(self.both(condition, present))
         return self._measured(node, condition)
+
+    def _values(self, branches: list[tuple[Any, Any]], condition: Any) -> Expression:
+        """In how many rows a CASE has a value: in a branch that gives a column, this may be null."""
+        exp = self.exp
+        counted = [
+            self._count(exp.Count(this=value.copy()), self.both(condition, met))
+            for met, value in branches
+            if type(value) is not exp.Null
+        ]
+        return _total(counted)
 
     def _sum(self, node: Any, inside: Any, condition: Any) -> Expression:
         exp, is_mean = self.exp, type(node) is self.exp.Avg
@@ -169,10 +178,10 @@ class AggregateRewriter:
             return total
         constants = [self._constant(value) for _, value in valued]
         columns = [each for met, _ in branches for each in met.find_all(exp.Column)]
-        if len(valued) == len(branches) and not self._leaves_rows_out(columns):
+        always = len(valued) == len(branches) and None not in constants
+        if always and not self._leaves_rows_out(columns):
             return _mean_of(Call("/", (total, self.rows(condition))), constants)
-        counted = _total([self.rows(self.both(condition, met)) for met, _ in valued])
-        return _mean_of(Call("/", (total, counted)), constants)
+        return _mean_of(Call("/", (total, self._values(branches, condition))), constants)
 
     def _are_counts(self, branches: list[tuple[Any, Any]]) -> bool:
         """Whether a CASE is of one number, and 0 or null else: a count of rows."""

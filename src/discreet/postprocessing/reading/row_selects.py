@@ -157,8 +157,10 @@ class RowSelectReader(ResultSelectReader):
                     place(node)
             return [tuple(range(len(nodes)))], nodes
         parts: list[list[tuple[int, ...]]] = []
+        several = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
         for each in group.expressions:
-            parts.append(self._sets_of(each, place))
+            if isinstance(each, several) or self._key(each, items, rows, written).find(exp.Column):
+                parts.append(self._sets_of(each, place))  # else it is the same for all rows
         for name in ("rollup", "cube", "grouping_sets"):
             for each in group.args.get(name) or ():
                 parts.append(self._sets_of(each, place))

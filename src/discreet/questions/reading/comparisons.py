@@ -39,10 +39,27 @@ class ComparisonReader(TreeReader):
         return Call(name, tuple(self._truth(one, depth) for one in parts), "boolean")
 
     def _comparison(self, node: Any, depth: int) -> Expression:
+        if type(node.this) is self.exp.Tuple or type(node.expression) is self.exp.Tuple:
+            return self._of_lists(node, depth)
         return self._compared(
             COMPARISONS[type(node).__name__],
             [self.read(node.this, depth), self.read(node.expression, depth)],
         )
+
+    def _of_lists(self, node: Any, depth: int) -> Expression:
+        """(a, b) = (1, 2), and <>: each with each. In a list null equals null and nothing else, as in DuckDB."""
+        sides = [getattr(each, "expressions", None) for each in (node.this, node.expression)]
+        name, (left, right) = COMPARISONS[type(node).__name__], sides
+        if name not in ("=", "!=") or not left or not right or len(left) != len(right):
+            raise BadQuestion(
+                "Lists in brackets are compared by =, <> or IN with lists that are as long, as in (a, b) IN ((1, 2), (3, 4))."
+            )
+        differ = [
+            self._distinct(self.exp.NullSafeNEQ(this=one, expression=other), depth)
+            for one, other in zip(left, right, strict=True)
+        ]
+        other = Call("or", tuple(differ), "boolean") if differ[1:] else differ[0]
+        return other if name == "!=" else Call("not", (other,), "boolean")
 
     def _compared(self, name: str, parts: list[Expression]) -> Expression:
         alike = self._alike(self._as_numerals(name, parts))
@@ -89,6 +106,10 @@ class ComparisonReader(TreeReader):
     def _membership(self, node: Any, depth: int) -> Expression:
         if node.args.get("query") or not node.expressions:
             raise BadQuestion("IN takes a list of literals, and no subquery.")
+        if type(node.this) is self.exp.Tuple:
+            same = [self.exp.EQ(this=node.this, expression=one) for one in node.expressions]
+            met = tuple(self._of_lists(each, depth) for each in same)
+            return Call("or", met, "boolean") if met[1:] else met[0]
         value = self.read(node.this, depth)
         self.listed += len(node.expressions)
         if self.listed > self.most_listed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,16 +53,19 @@ class MomentReader(TreeReader):
     """Reads dates and times."""
 
     def _moved(self, start: Expression, interval: Any, name: str) -> Expression:
-        """A literal date plus or minus an INTERVAL."""
+        """A literal date plus or minus an INTERVAL; of other dates, days and weeks."""
         if isinstance(start, Constant) and start.type == "text":
             start = temporal(str(start.value), "date")
-        if not isinstance(start, Constant) or start.type not in TEMPORAL:
-            self._refuse(interval)
         unit = str(getattr(interval.args.get("unit"), "name", "")).lower().rstrip("s")
+        is_literal = isinstance(start, Constant) and start.type in TEMPORAL
+        if not is_literal and not (start.type == "date" and unit in _DAY_SIZES):
+            self._refuse(interval)
         amount = number(text_of(interval.this)) if interval.this is not None else None
         if not isinstance(amount, int) or abs(amount) > 10**6:
             raise BadQuestion("An INTERVAL is written as INTERVAL '3 days', with a whole number.")
         steps = amount if name == "+" else -amount
+        if not isinstance(start, Constant):
+            return _call("+", start, Constant(steps * _DAY_SIZES[unit], "integer"), to="date")
         assert isinstance(start.value, int)
         is_date = start.type == "date"
         try:
@@ -126,6 +130,16 @@ class MomentReader(TreeReader):
             return years
         parts = _call("-", _call(unit, until), _call(unit, since))
         return _call("+", _call("*", years, Constant(per_year, "integer")), parts)
+
+    def _last_day(self, node: Any, depth: int) -> Expression:
+        """The last day of a month. Its first day and 31 more lie in the next month."""
+        self._plain(node, "this")
+        value = converted(self._moment("last_day", node.this, depth), "date")
+        month = Constant("month", "text")
+        first = _call("date_trunc", month, folded_constant(value), to="date")
+        after = _call("+", first, Constant(31, "integer"), to="date")
+        following = _call("date_trunc", month, after, to="date")
+        return _call("-", following, Constant(1, "integer"), to="date")
 
     def _to_char(self, node: Any, depth: int) -> Expression:
         """to_char(d, 'YYYY-MM')."""
@@ -199,6 +213,12 @@ class MomentReader(TreeReader):
         inside = self.read(node.this, depth)
         if isinstance(inside, Constant) and inside.type == "text" and wanted in TEMPORAL:
             return temporal(str(inside.value), wanted)
+        if isinstance(inside, Constant) and isinstance(inside.value, float) and wanted == "integer":
+            # A literal such as 2.5 is a decimal, whose cast rounds half away from 0; a double's rounds half to even.
+            is_decimal = not node.this.find(self.exp.Div, self.exp.Cast, self.exp.TryCast)
+            if is_decimal and abs(inside.value) < 2**53:
+                away = math.floor(abs(inside.value) + 0.5)
+                return Constant(away if inside.value >= 0 else -away, "integer")
         return converted(inside, wanted)
 
 

@@ -94,6 +94,21 @@ class NumberReader(ComparisonReader, MomentReader):
         whole = Call("case", (below, up, down), "number")
         return Call(back, (whole, scale), "number") if digits else whole
 
+    def _sign(self, node: Any, depth: int) -> Expression:
+        """-1, 0 or 1; null of a null."""
+        before = self.terms
+        value = self.read(node.this, depth)
+        self.terms += 2 * (self.terms - before)  # it is written out so often
+        self._check("sign", value, NUMERIC)
+        zero = Constant(0, "integer")
+        signs = {">": 1, "<": -1, "=": 0}
+        parts = [
+            part
+            for name, sign in signs.items()
+            for part in (self._compared(name, [value, zero]), Constant(sign, "integer"))
+        ]
+        return Call("case", (*parts, Constant(None, "null")), "integer")
+
     def _whole_quotient(self, node: Any, depth: int) -> Expression:
         """a // b and a DIV b of whole numbers: the quotient without its fraction."""
         before = self.terms

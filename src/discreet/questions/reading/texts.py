@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import unrolled
 from discreet.questions.expressions import Call, Constant, Expression
 from discreet.questions.literals import folded_constant
@@ -82,6 +83,21 @@ class TextReader(TreeReader):
         empty = Constant("", "text")
         filled = [Call("coalesce", (self._as_text(one), empty), "text") for one in parts]
         return _concatenated([folded_constant(one) for one in filled])
+
+    def _concat_with(self, node: Any, depth: int) -> Expression:
+        """CONCAT_WS(separator, a, b, ...): nulls are left out, with their separator."""
+        self._plain(node, "expressions", "safe", "coalesce")
+        between, *parts = [self.read(one, depth) for one in node.expressions]
+        if not isinstance(between, Constant) or between.type != "text" or not parts:
+            raise BadQuestion("concat_ws() takes a separator in quotes, and then what it joins.")
+        empty = Constant("", "text")
+        led = [
+            Call("coalesce", (_concatenated([between, self._as_text(one)]), empty), "text")
+            for one in parts
+        ]
+        whole = _concatenated([folded_constant(one) for one in led])
+        start = Constant(len(str(between.value)) + 1, "integer")
+        return self._cut_text(whole, start, Constant(2**31 - 1, "integer"))
 
     def _joined(self, node: Any, depth: int) -> Expression:
         return _concatenated([self._as_text(self.read(one, depth)) for one in unrolled(node)])

@@ -53,8 +53,8 @@ CLOCK_REFUSAL = (
 )
 _USED = (
     "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, trunc, "
-    "sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
-    "date_trunc, datediff, strftime, to_char, dayname and monthname."
+    "sign, sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, concat_ws, coalesce, nullif, greatest, least, CAST, extract, "
+    "date_trunc, last_day, datediff, strftime, to_char, dayname and monthname."
 )
 
 
@@ -128,8 +128,8 @@ class TreeReader:
             raise BadQuestion(CLOCK_REFUSAL)
         if name == "Interval":
             raise BadQuestion(
-                "An INTERVAL is added to a literal date only, as in DATE '2020-01-31' + INTERVAL '1 month'. "
-                "Move it to that side of the comparison; days are added to a column as a number, d + 7."
+                "An INTERVAL of months or hours is added to a literal date only, as in DATE '2020-01-31' + INTERVAL "
+                "'1 month'. Move it to that side of the comparison; days are added to a date column, as in d + 7."
             )
         if asked in ("date_format", "format_date"):
             raise BadQuestion(
