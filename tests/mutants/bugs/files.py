@@ -212,7 +212,7 @@ FILES_AND_SIGNATURES = (
         new="",
         more=(
             (
-                'stated = whole(measured["l1"], 0), whole(measured["l2_squared"], 0)',
+                'stated = whole(measured["l1"], 1), whole(measured["l2_squared"], 1)',
                 'stated = measured["l1"], measured["l2_squared"]',
             ),
         ),

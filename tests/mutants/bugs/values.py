@@ -390,8 +390,8 @@ VALUES = (
         name="a-dataset-of-text-files-is-parsed-while-it-is-read",
         trap=33,
         file=FRAMES,
-        old='_TEXT_FORMATS = ("csv", "json")\n',
-        new="_TEXT_FORMATS = ()\n",
+        old='in ("csv", "json"):\n',
+        new="in ():\n",
         tests=(SOURCES,),
     ),
     Mutant(
