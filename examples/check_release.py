@@ -41,6 +41,8 @@ ONE_NUMBER = {"parity", "model-distance"}
 """One number that each row moves by at most 1 when it comes or goes: a sum of signs, a distance of tables."""
 MATRICES = {"cell-strategy", "group-strategy", "strategy-counts"}
 """Weighted counts of cells, of which a row lies in at most one; the weights are in the file."""
+NO_RULE = {"residual", "group-sums", "group-ends", "key-counts", "strategy-counts"}
+"""Queries whose sensitivities this check takes as they are recorded."""
 
 
 class Release:
@@ -168,7 +170,7 @@ def delta_of_one_count(variance: float, moved: int, epsilon: float) -> float:
     return math.fsum(
         math.exp(-x * x / (2 * variance)) / whole
         * -math.expm1(epsilon - moved * (moved - 2 * x) / (2 * variance))
-        for x in range(max(last - reach, -reach), last + 1)
+        for x in range(-reach, min(last, reach) + 1)
     )  # fmt: skip
 
 
@@ -241,6 +243,19 @@ def going_on_among(
     if not parents <= above:
         raise ValueError("a tree goes on below a node where it was stopped.")
     return {node for node, ends in zip(nodes, is_stopped, strict=True) if not ends}
+
+
+def check_numbers(release: Release, measured: dict[str, Any]) -> None:
+    """Refuses a query that this check does not know, and more numbers than a query has: further draws of its noise."""
+    query = measured["query"]
+    kind, many = query["kind"], len(release.array(measured["values"])[1])
+    known = IN_ONE_CELL | ONE_COUNT | COUNTS_APART | ONE_NUMBER | MATRICES | NO_RULE
+    if kind not in known | {"clamped-sum"}:
+        raise ValueError("asks a query that this check does not know.")
+    one = kind in ONE_COUNT | ONE_NUMBER | {"clamped-sum"}
+    rows = 1 if one else len(query.get("matrix") or ()) if kind in MATRICES else 0
+    if rows and (many % rows if kind == "group-strategy" else many != rows):
+        raise ValueError(f"has {many:,} numbers, and its query has {rows:,}.")
 
 
 def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
@@ -341,7 +356,8 @@ def _loss(release: Release, measured: dict[str, Any], recorded: Counter[str]) ->
         case "naming":  # of keys that enough people hold
             recorded["naming"] += 1
             return Loss(exact(measured["paid"]["epsilon"]), exact(measured["paid"]["delta"]))
-    stated = whole(measured["l1"], 0), whole(measured["l2_squared"], 0)
+    check_numbers(release, measured)
+    stated = whole(measured["l1"], 1), whole(measured["l2_squared"], 1)
     found = sensitivities(release, measured)
     if found is None:
         recorded[measured["query"]["kind"]] += 1

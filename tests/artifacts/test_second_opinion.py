@@ -60,6 +60,8 @@ kind = "category"
 values = ["F", "M"]
 """
 NAN = float("nan")
+ONE = second.ONE_COUNT | second.ONE_NUMBER | {"clamped-sum"}
+"""Queries of one number."""
 WORKLOAD = ["marginals(2)", "means(pay)", "intervals(age)"]
 
 
@@ -232,6 +234,9 @@ def test_it_believes_no_delta_of_discrete_gaussian_noise(tmp_path: Path) -> None
         ("1/5", 1, "2"),
         (400, 7, "1"),
         (10**8, 30, "1/100"),
+        (1, 1000, "1"),  # next to no noise: what the query moves by is far beyond it
+        (1, 100, "100"),
+        ("1/4", 10**6, "3"),
     ):
         law = DiscreteGaussianLaw(sigma_squared=Fraction(variance))
         exactly = law.cost(Sensitivity(moved, moved**2), size=1, epsilon=Fraction(epsilon)).delta
@@ -315,6 +320,47 @@ def test_it_believes_no_sensitivity_that_is_not_a_number(tmp_path: Path) -> None
             tried.add((accounting, kind))
     assert {"basic", "concentrated", "gaussian"} <= {accounting for accounting, _ in tried}
     assert "clamped-sum" in {kind for _, kind in tried}
+
+
+def test_it_sees_more_numbers_than_a_query_has(tmp_path: Path) -> None:
+    """Several draws of one count would cost as much as one."""
+    tried = set()
+    for title, members in of_every_kind().items():
+        for each in _noisy(json.loads(members["manifest.json"])):
+            kind = each["query"]["kind"]
+            is_matrix = kind in second.MATRICES and each["query"].get("matrix") is not None
+            if kind in tried or not (kind in ONE or is_matrix):
+                continue
+            name = f"arrays/{each['values']}.npy"
+            numbers = np.load(io.BytesIO(members[name]))
+            buffer = io.BytesIO()
+            np.save(
+                buffer,
+                np.append(np.tile(numbers, 9), numbers[:1] if is_matrix else ()).astype("<i8"),
+            )
+            wrong = opinion({**members, name: buffer.getvalue()}, tmp_path)[1]
+            assert "numbers, and its query has" in " ".join(wrong), (title, kind)
+            tried.add(kind)
+    assert tried >= {"clamped-sum", "range-count", "strategy-counts"}
+
+
+def test_it_takes_no_query_as_recorded_that_it_does_not_know(tmp_path: Path) -> None:
+    """Of a query without a rule the file's sensitivity is believed, and said so; not 0, and not for any name."""
+    tried = 0
+    for title, members in of_every_kind().items():
+        manifest = json.loads(members["manifest.json"])
+        for each in list(_noisy(manifest))[:1]:
+            each["query"]["kind"] = "marginal 2"
+            assert "does not know" in " ".join(opinion(_with(members, manifest), tmp_path)[1]), (
+                title
+            )
+            each["query"]["kind"] = "residual"
+            each["l1"] = each["l2_squared"] = 0
+            assert "at least 1" in " ".join(opinion(_with(members, manifest), tmp_path)[1]), title
+            tried += 1
+    assert tried > 10
+    named = {*second.IN_ONE_CELL, *second.COUNTS_APART, *second.MATRICES, *second.NO_RULE, *ONE}
+    assert named == set(query_types())
 
 
 def test_it_sees_nodes_that_a_tree_does_not_have(tmp_path: Path) -> None:

@@ -73,8 +73,49 @@ def test_a_directory_that_also_holds_replaced_rows_is_refused(tmp_path: Path, lo
         pq.write_table(TABLE, tmp_path / place)
     (tmp_path / log).parent.mkdir()
     (tmp_path / log).write_text("{}")
-    with pytest.raises(BadSource, match="rows that were replaced"):
-        open_engine(str(tmp_path), SCHEMA)
+    files = sorted(map(str, tmp_path.glob("*.parquet")))
+    for source in (str(tmp_path), str(tmp_path / "*.parquet"), ds.dataset(files)):
+        with pytest.raises(BadSource, match="rows that were replaced"):
+            open_engine(source, SCHEMA)
+    (tmp_path / "part-rewritten.parquet").unlink()
+    assert counted(str(tmp_path / "part.parquet")) == ANSWER  # one file holds a row once
+
+
+def test_a_glob_passes_over_what_a_broken_run_left_behind(tmp_path: Path) -> None:
+    for place in ("_data/part.parquet", "_data/_temporary/0/part.parquet", "_data/a=1/.b.parquet"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(TABLE, tmp_path / place)
+    assert counted(str(tmp_path / "_data" / "**" / "*.parquet")) == ANSWER
+
+
+def test_an_arrow_dataset_counts_no_file_twice(tmp_path: Path) -> None:
+    """By a link, by its name given twice, or as a part of two datasets."""
+    pq.write_table(TABLE, tmp_path / "part.parquet")
+    one = ds.dataset(tmp_path / "part.parquet")
+    assert counted(one) == ANSWER
+    os.link(tmp_path / "part.parquet", tmp_path / "again.parquet")
+    for twice in (
+        ds.dataset(tmp_path),
+        ds.dataset([*one.files, *one.files]),
+        ds.dataset([one, one]),
+    ):
+        with pytest.raises(BadSource, match="a file twice"):
+            open_engine(twice, SCHEMA)
+
+
+def test_no_folders_name_decides_how_an_arrow_dataset_reads_others(tmp_path: Path) -> None:
+    """Arrow reads `code=01` as the number 1, until one row lies in `code=A`: all others would change their cells."""
+    schema = Schema(dataset="t", columns=(CategoryColumn("code", ("01", "02")),))
+    for code in ("01", "02"):
+        (tmp_path / f"code={code}").mkdir()
+        pq.write_table(pa.table({"a": [1]}), tmp_path / f"code={code}" / "part.parquet")
+    for guessed in ("hive", ds.partitioning(flavor="hive", schema=None)):
+        with pytest.raises(BadSource, match="read as a number"):
+            open_engine(ds.dataset(tmp_path, partitioning=guessed), schema)
+    named = ds.partitioning(pa.schema([("code", pa.string())]), flavor="hive")
+    for source in (ds.dataset(tmp_path, partitioning=named), str(tmp_path)):
+        with open_engine(source, schema) as engine:
+            assert engine.marginals([("code",)])[0].tolist()[:2] == [1, 1]
 
 
 def test_importing_the_engines_imports_no_database_and_no_frame() -> None:

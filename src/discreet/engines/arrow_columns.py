@@ -68,7 +68,7 @@ def reading_of(type_: Any, *, exact: bool = False) -> Reading | None:
         integers = pyarrow.int64()
         unit = getattr(type_, "unit", "ms").upper()
         return Reading(f"INSTANT_{unit}", integers, lambda array: _whole(array).view(integers))
-    if _is_text(type_):
+    if is_text(type_):
         return Reading("VARCHAR", type_, _text)
     if any(_is(type_, one) for one in _DECIMALS):
         if not 0 <= type_.scale <= type_.precision:
@@ -102,7 +102,7 @@ def _is(type_: Any, name: str) -> bool:
     return known is not None and bool(known(type_))
 
 
-def _is_text(type_: Any) -> bool:
+def is_text(type_: Any) -> bool:
     return any(_is(type_, name) for name in ("string", "large_string", "string_view"))
 
 
@@ -164,7 +164,7 @@ def _dictionary(type_: Any, exact: bool) -> Reading | None:
     inner = reading_of(type_.value_type, exact=exact)
     if inner is None:
         return None
-    if not _is_text(type_.value_type):
+    if not is_text(type_.value_type):
 
         def decoded(array: Any) -> Any:
             array.validate(full=True)  # an index beyond the dictionary would read foreign memory

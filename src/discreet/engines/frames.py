@@ -16,9 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.engines.sources import Source, SourceColumn
+from discreet.engines.sources import Source, SourceColumn, refuse_replaced
 from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _BATCH_ROWS = 122_880
 """Rows handed to the engine at a time, so that its threads share one long column."""
-_TEXT_FORMATS = ("csv", "json")
-"""Files of datasets that are parsed while they are read: a row could stop that."""
 
 
 def frame_columns(source: Source) -> list[SourceColumn]:
@@ -139,11 +138,16 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn], has_identifier: 
     """Refuses what would be converted while it is read, for a value can stop a conversion."""
     from pyarrow.dataset import get_partition_keys
 
+    from discreet.engines.arrow_columns import is_text
+
     if len({column.name for column in found}) < len(found):
         raise BadSource("The Arrow dataset has columns of equal names. No row was read.")
+    files: list[str] = []
     for fragment in dataset.get_fragments():
+        if getattr(getattr(fragment, "filesystem", None), "type_name", "") == "local":
+            files.append(fragment.path)
         format_ = getattr(fragment, "format", None)
-        if getattr(format_, "default_extname", "") in _TEXT_FORMATS:
+        if getattr(format_, "default_extname", "") in ("csv", "json"):
             raise BadSource(
                 "The Arrow dataset is made of text files, which are parsed while they are read, and a row "
                 "could stop that. No row was read. Give the path of the files instead."
@@ -154,12 +158,16 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn], has_identifier: 
         refused = {*folders, *_cut_off(fragment, {one.name: one.type_name for one in found}, who)}
         for column in found:
             place, type_ = own.get_field_index(column.name), dataset.schema.types[column.place]
-            if place >= 0 and (own.field(place).type != type_ or column.name in refused):
+            is_guessed = column.name in folders and not is_text(getattr(type_, "value_type", type_))
+            differs = place >= 0 and (own.field(place).type != type_ or column.name in refused)
+            if is_guessed or differs:
                 raise BadSource(
-                    f"Column {column.name!r} has different types in the files of the Arrow dataset, a folder's name takes "
-                    "its place, or a file may store it in more bytes than its type holds. No row was read. Write them again "
-                    "with one type, a decimal in up to 16 bytes, an identifier as int32, int64 or text, and without such a folder."
+                    f"Column {column.name!r} has different types in the files of the Arrow dataset, a folder's name takes its place or is read "
+                    "as a number, or a file may store it in more bytes than its type holds. No row was read. Write them again with one type, a decimal in "
+                    "up to 16 bytes, an identifier as int32, int64 or text, and without such a folder; what folders are named is a string."
                 )
+    if len({Path(one).stat()[1:3] for one in refuse_replaced(files)}) < len(files):
+        raise BadSource("The Arrow dataset has a file twice. No row was read. Name it once.")
 
 
 def _cut_off(fragment: Any, types: dict[str, str], who: str | None) -> Iterator[str]:
@@ -206,9 +214,8 @@ class FrameRows:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import pyarrow
 
-        schema = pyarrow.schema(
-            [(f"f{n}", one.reading.type) for n, one in enumerate(self._columns)]
-        )
+        types = [(f"f{n}", one.reading.type) for n, one in enumerate(self._columns)]
+        schema = pyarrow.schema(types)
         batches = iter(())
         if _is_dataset(self._source.value):
             batches = self._streamed(schema)
@@ -221,14 +228,10 @@ class FrameRows:
     def _made(self) -> Any:
         import pyarrow
 
-        if self._source.format == "pandas":
-            columns = [one.made() for one in self._columns if one.made is not None]
-        else:
-            values = self._values()
-            columns = [
-                one.reading.column(column)
-                for one, column in zip(self._columns, values, strict=True)
-            ]
+        columns = [one.made() for one in self._columns if one.made is not None]
+        if self._source.format != "pandas":
+            pairs = zip(self._columns, self._values(), strict=True)
+            columns = [one.reading.column(column) for one, column in pairs]
         return pyarrow.table(columns, names=[name for name, _ in self.fields])
 
     def _values(self) -> list[Any]:
@@ -269,10 +272,8 @@ class FrameRows:
                 return
 
             def safe(batch: Any = batch) -> Any:
-                arrays = [
-                    one.reading.safe(column)
-                    for one, column in zip(self._columns, batch.columns, strict=True)
-                ]
+                pairs = zip(self._columns, batch.columns, strict=True)
+                arrays = [one.reading.safe(column) for one, column in pairs]
                 return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
             yield _foreign(safe, _unread)

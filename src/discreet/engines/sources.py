@@ -13,7 +13,7 @@ fields appear in no message unless some of them are declared names.
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,7 +31,7 @@ _SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
     "duckdb": (".duckdb", ".ddb", ".db"),
 }
-_LOGS = ("_delta_log", ".hoodie", ".metadata.json")
+_LOGS = ("_delta_log", ".hoodie", "metadata/*.metadata.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,13 @@ def _files(text: str) -> Source:
     format_ = "duckdb" if separator else None
     place = Path(path)
     if place.is_dir():
-        return Source("parquet", _once(_parquet_below(place)))
+        return Source("parquet", _once(refuse_replaced(_parquet_below(place))))
     if place.exists():
         found = [path]
     else:
         matched = glob.glob(path, recursive=True)  # noqa: PTH207 (Path.glob refuses absolute patterns)
-        found = sorted(one for one in matched if not Path(one).is_dir())
+        shown = [one for one in matched if not _is_left_behind({*Path(one).parts} - {*place.parts})]
+        found = refuse_replaced(sorted(one for one in shown if not Path(one).is_dir()))
         if not found:
             what = "matches" if glob.has_magic(path) else "is at"
             raise BadSource(f"No file {what} {path!r}. Nothing was read. Check the path.")
@@ -110,19 +111,30 @@ def _files(text: str) -> Source:
 
 
 def _parquet_below(folder: Path) -> list[str]:
-    """The Parquet files in a directory. As for Spark, what begins with `_` or `.` is none: a run that broke off leaves such."""
+    """The Parquet files in a directory."""
     below = [one.relative_to(folder) for one in folder.rglob("*")]
-    if any(str(one).endswith(_LOGS) for one in below):
-        raise BadSource(
-            f"The directory {str(folder)!r} is a Delta, Hudi or Iceberg table: some of its files hold rows that were "
-            "replaced, which would count again. No row was read. Read it with Spark, or write its rows to other files."
-        )
-    shown = [one for one in below if not any(p[0] in "_." and "=" not in p for p in one.parts)]
+    shown = [one for one in below if not _is_left_behind(one.parts)]
     named = [folder / one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
     found = sorted(str(one) for one in named if one.is_file())
     if not found:
         raise BadSource(f"There is no Parquet file in the directory {str(folder)!r}.")
     return found
+
+
+def _is_left_behind(parts: Iterable[str]) -> bool:
+    """As for Spark, what begins with `_` or `.` is no file of a table: a run that broke off leaves such."""
+    return any(part[0] in "_." and "=" not in part for part in parts)
+
+
+def refuse_replaced(files: list[str]) -> list[str]:
+    """The files, unless they are those of a table that keeps rows which were replaced."""
+    for folder in {above for one in files for above in Path(one).absolute().parents}:
+        if len(files) > 1 and any(any(folder.glob(log)) for log in _LOGS):
+            raise BadSource(
+                f"The directory {str(folder)!r} is a Delta, Hudi or Iceberg table: some of its files hold rows that were replaced, "
+                "which would count again. No row was read. Read it as such a table with Spark, or write its rows to other files."
+            )
+    return files
 
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+SECOND = "tests/artifacts/test_second_opinion.py"
 VERIFYING = "tests/answers/test_verifying.py"
 OUTPUT = "tests/releases/test_output_file.py"
 FORGING = (
@@ -211,7 +212,7 @@ FILES_AND_SIGNATURES = (
         new="",
         more=(
             (
-                'stated = whole(measured["l1"], 0), whole(measured["l2_squared"], 0)',
+                'stated = whole(measured["l1"], 1), whole(measured["l2_squared"], 1)',
                 'stated = measured["l1"], measured["l2_squared"]',
             ),
         ),
@@ -258,6 +259,30 @@ FILES_AND_SIGNATURES = (
         tests=(
             "tests/artifacts/test_second_opinion.py::test_it_sees_more_counts_than_a_tree_has_nodes",
         ),
+    ),
+    Mutant(
+        name="a-second-opinion-adds-up-another-tail",
+        trap=41,
+        file="examples/check_release.py",
+        old="range(-reach, min(last, reach) + 1)",
+        new="range(max(last - reach, -reach), last + 1)",
+        tests=(f"{SECOND}::test_it_believes_no_delta_of_discrete_gaussian_noise",),
+    ),
+    Mutant(
+        name="a-second-opinion-takes-any-number-of-draws",
+        trap=41,
+        file="examples/check_release.py",
+        old="    if rows and (many % rows if",
+        new="    if not rows and (many % rows if",
+        tests=(f"{SECOND}::test_it_sees_more_numbers_than_a_query_has",),
+    ),
+    Mutant(
+        name="a-second-opinion-takes-any-query-as-recorded",
+        trap=41,
+        file="examples/check_release.py",
+        old='    if kind not in known | {"clamped-sum"}:\n',
+        new="    if kind is known:\n",
+        tests=(f"{SECOND}::test_it_takes_no_query_as_recorded_that_it_does_not_know",),
     ),
     Mutant(
         name="verify-takes-the-least-integer-for-a-small-one",

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 FOLDER = "src/discreet/engines/spark"
 TESTS = "tests/engines/test_spark.py"
+PLACES = "tests/engines/test_spark_places.py"
 SETTINGS = f"{TESTS}::test_no_setting_of_the_session_changes_a_number_and_none_is_changed"
 
 SPARK = (
@@ -104,5 +105,57 @@ SPARK = (
         old='.upper() == "EXCEPTION":\n',
         new='.upper() == "NEVER":\n',
         tests=(f"{TESTS}::test_a_session_in_which_an_old_date_stops_the_reader_is_refused",),
+    ),
+    Mutant(
+        name="text-is-parsed-by-spark-after-the-charge",
+        trap=33,
+        file=f"{FOLDER}/places.py",
+        old="        return None if known.fullmatch(name) else f",
+        new="        return None if known else f",
+        tests=(f"{PLACES}::test_files_of_text_are_refused",),
+    ),
+    Mutant(
+        name="any-program-behind-an-rdd-is-run",
+        trap=33,
+        file=f"{FOLDER}/places.py",
+        old="        return None if leaf.rdd().isCheckpointed() else ",
+        new="        return None if leaf.rdd() else ",
+        tests=(f"{PLACES}::test_an_rdd_runs_any_program_and_is_refused_until_it_has_run",),
+    ),
+    Mutant(
+        name="all-people-in-a-folder-of-a-frame-are-one-person",
+        trap=3,
+        file=f"{FOLDER}/places.py",
+        old="        hidden |= folders.keys() & ",
+        new="        hidden |= set() & ",
+        tests=(
+            f"{PLACES}::test_a_folders_name_takes_the_place_of_no_column_however_the_files_are_named",
+        ),
+    ),
+    Mutant(
+        name="one-folder-of-a-frame-spells-all-anew",
+        trap=36,
+        file=f"{FOLDER}/places.py",
+        old='if type_ != "string"}',
+        new='if type_ == ""}',
+        tests=(f"{PLACES}::test_what_folders_are_named_is_text_however_the_files_are_named",),
+    ),
+    Mutant(
+        name="a-file-with-two-names-counts-twice-in-spark",
+        trap=3,
+        file=f"{FOLDER}/places.py",
+        old="    if len(set(map(_identity, files))) < len(files):\n",
+        new="    if not isinstance(files, list):\n",
+        tests=(f"{PLACES}::test_a_file_of_two_names_is_not_counted_twice_by_spark",),
+    ),
+    Mutant(
+        name="replaced-rows-count-again-in-spark",
+        trap=3,
+        file=f"{FOLDER}/places.py",
+        old="    if any(_has_log(session, folder) for folder in _folders(plain)):\n",
+        new="    if any(_has_log(session, folder) for folder in ()):\n",
+        tests=(
+            f"{PLACES}::test_files_of_a_table_that_also_hold_replaced_rows_are_refused_by_spark",
+        ),
     ),
 )

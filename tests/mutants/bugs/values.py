@@ -246,6 +246,16 @@ VALUES = (
         ),
     ),
     Mutant(
+        name="one-folder-of-a-dataset-spells-all-anew",
+        trap=36,
+        file="src/discreet/engines/frames.py",
+        old="            if is_guessed or differs:\n",
+        new="            if differs:\n",
+        tests=(
+            "tests/engines/test_sources.py::test_no_folders_name_decides_how_an_arrow_dataset_reads_others",
+        ),
+    ),
+    Mutant(
         name="numbers-that-lose-their-upper-bits-are-one-person",
         trap=3,
         file="src/discreet/engines/duckdb/scan.py",
@@ -380,8 +390,8 @@ VALUES = (
         name="a-dataset-of-text-files-is-parsed-while-it-is-read",
         trap=33,
         file=FRAMES,
-        old='_TEXT_FORMATS = ("csv", "json")\n',
-        new="_TEXT_FORMATS = ()\n",
+        old='in ("csv", "json"):\n',
+        new="in ():\n",
         tests=(SOURCES,),
     ),
     Mutant(

@@ -37,7 +37,7 @@ def refuse_other_types(session: Session, frame: Any, columns: Sequence[SourceCol
     # As they are called, with signs that mean any other sign behind a stroke.
     files = [re.sub(r"([][{}*?\\])", r"\\\1", unquote(one)) for one in frame.inputFiles()]
     read = session.spark.read
-    names = {} if session.is_remote else _names_in_files(frame)
+    names = {} if session.is_remote else names_in_files(frame)
     wanted = {
         (one.name.lower() if session.is_remote else names.get(one.place)): one for one in columns
     }
@@ -102,7 +102,7 @@ def _stored(
     found = [(one, set[str]()) for one in columns if one.type_name.startswith("timestamp")]
     if session.is_remote:
         return [(column, {_UNKNOWN}) for column, _ in found]
-    names = _names_in_files(frame) if found else {}
+    names = names_in_files(frame) if found else {}
     for file in frame.inputFiles() if found else ():
         kinds = _kinds(session, file)
         for column, stored in found:
@@ -112,7 +112,7 @@ def _stored(
     return found
 
 
-def _names_in_files(frame: Any) -> dict[int, str]:
+def names_in_files(frame: Any) -> dict[int, str]:
     """By the place of a column, its name in the table that it comes from; none where it was given another."""
     plan = frame._jdf.queryExecution().analyzed()
     names = {}

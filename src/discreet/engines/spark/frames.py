@@ -16,7 +16,18 @@ from urllib.parse import unquote
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
-from discreet.engines.spark.footers import cut_numbers, refuse_other_types, rounded_moments
+from discreet.engines.spark.footers import (
+    cut_numbers,
+    names_in_files,
+    refuse_other_types,
+    rounded_moments,
+)
+from discreet.engines.spark.places import (
+    named_by_folders,
+    odd_remote_source,
+    odd_source,
+    refuse_counting_twice,
+)
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.views import joined
@@ -67,12 +78,30 @@ class Frame:
 
     def fields(self, session: Session, read: Sequence[SourceColumn]) -> list[tuple[str, str]]:
         """The names in queries and the types of some columns, once no moment of theirs can stop Spark."""
+        self._refuse_folders(session, read)
         refuse_other_types(session, self.frame, read)
         rounded = rounded_moments(session, self.frame, read) | cut_numbers(self.frame, read)
         return [
             (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
             for one in read
         ]
+
+    def _refuse_folders(self, session: Session, read: Sequence[SourceColumn]) -> None:
+        """Refuses columns that folders name in the place of files, or in a type that other folders decide."""
+        hidden, guessed = named_by_folders(session, self.frame)
+        names = {} if session.is_remote else names_in_files(self.frame)
+        for one in read:
+            name = folded(names.get(one.place, one.name))
+            if name in hidden | guessed:
+                raise BadSource(
+                    f"Column {one.name!r} is what folders are named, such as {one.name}=3: "
+                    + (
+                        "the files hold it too, and what they hold would be lost. "
+                        if name in hidden
+                        else "Spark reads their names as numbers unless one of them is none, so that one row would change all others. "
+                    )
+                    + "No row was read. Name the path, as in spark:/data/people, or read it with a schema in which such a column is a string."
+                )
 
 
 def opened(session: Session, source: Source) -> Frame:
@@ -151,6 +180,7 @@ def _checked(session: Session, frame: Any, name: str) -> Frame:
             f"{name} does more than choose columns and rows of a table ({odd}), so it may fail on some row, or "
             "mix people. No row was read. Write it to a table or a Parquet file first, and name that."
         )
+    refuse_counting_twice(session, frame, name)
     columns = [
         SourceColumn(place, field.name, field.dataType.simpleString())
         for place, field in enumerate(frame.schema.fields)
@@ -170,6 +200,8 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
         if kind not in _PLANS:
             yield kind
             return
+        if (odd := odd_source(node)) is not None:
+            yield odd
         for one in parts(node.expressions()) if kind in ("Project", "Filter") else ():
             yield from expression(one)
         for child in parts(node.children()):
@@ -214,6 +246,9 @@ def _odd_remote(session: Session, frame: Any) -> Iterator[str]:
             yield "a view, which cannot be looked into through Spark Connect"
     elif kind != "DataSource":
         yield kind
+        return
+    if (odd := odd_remote_source(session, plan)) is not None:
+        yield odd
 
 
 def found_table(
