@@ -112,9 +112,8 @@ def _files(text: str) -> Source:
 
 def _parquet_below(folder: Path) -> list[str]:
     """The Parquet files in a directory."""
-    below = [one.relative_to(folder) for one in folder.rglob("*")]
-    shown = [one for one in below if not _is_left_behind(one.parts)]
-    named = [folder / one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
+    shown = [one for one in folder.rglob("*") if not _is_left_behind(one.relative_to(folder).parts)]
+    named = [one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
     found = sorted(str(one) for one in named if one.is_file())
     if not found:
         raise BadSource(f"There is no Parquet file in the directory {str(folder)!r}.")

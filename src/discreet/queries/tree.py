@@ -78,25 +78,16 @@ class Tree:
         """The nodes of level+1 below `nodes`, in order, without those beyond the last cell (a public fact)."""
         for axis, name in enumerate(self.columns):
             extra = self.depths[level + 1][axis] - self.depths[level][axis]
-            if extra == 0:
-                continue
             edge = np.uint64((schema.column(name).value_cells - 1) >> self.shifts(level + 1)[axis])
             first, full = nodes[:, axis] << np.uint64(extra), np.uint64((1 << extra) - 1)
             further = np.minimum(edge - np.minimum(first, edge), full)  # children beside the first
             # First the largest, so that the sum cannot wrap.
             if int(further.max(initial=0)) > most or int(further.sum()) + len(nodes) > most:
                 raise BadInput(f"Level {level + 1} of the tree has more than {most:,} nodes.")
-            if np.all(further == full):
-                below = (first[:, np.newaxis] | np.arange(1 << extra, dtype=np.uint64)).reshape(-1)
-            else:
-                many = further.astype(np.int64) + 1
-                below = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-                below = np.repeat(first, many) + below.astype(np.uint64)
-            if len(self.columns) == 1:
-                nodes = below.reshape(-1, 1)
-            else:
-                nodes = np.repeat(nodes, further.astype(np.int64) + 1, axis=0)
-                nodes[:, axis] = below
+            many = further.astype(np.int64) + 1
+            nodes, place = np.repeat(nodes, many, axis=0), np.arange(many.sum())
+            place -= np.repeat(np.cumsum(many) - many, many)  # among the children of a node
+            nodes[:, axis] = np.repeat(first, many) + place.astype(np.uint64)
         return nodes
 
     def to_dict(self) -> dict[str, Any]:

@@ -84,10 +84,10 @@ DATA_DEPENDENCE = (
         name="progress-tells-the-number-of-rows",
         trap=20,
         file="src/discreet/releases/run.py",
-        old="            made = self._measured(grant)\n",
+        old="            made = self._measured(grant, all_read)\n",
         new=(
-            "            made = self._measured(grant)\n"
-            '            self._tell(f"read {engine.row_count()} rows", 1.0)\n'
+            '            self._tell(f"{engine.row_count()} rows", 0.0)\n'
+            "            made = self._measured(grant, all_read)\n"
         ),
         tests=(
             "tests/audits/test_leaks.py::"

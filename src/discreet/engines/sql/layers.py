@@ -115,7 +115,6 @@ class Layers:
         """Field, unit, guess, code, value of some columns of a table."""
         dialect, places = self.dialect, [self._place[column.name] for column in columns]
         kept = [s.name("identifier")] if with_identifier else []
-
         kinds = [*(column.kind for column in self._schema.columns), "identifier"]
 
         def field(n: int) -> Sql:
