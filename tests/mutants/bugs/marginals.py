@@ -252,7 +252,7 @@ MARGINALS = (
         name="small-counts-reach-up-no-farther-than-down",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="return np.maximum(reach, deviations * np.interp(np.log(spreads), np.log(SPREADS), ends))",
+        old="return np.asarray(np.maximum(reach, above))",
         new="return reach",
         tests=(
             "tests/marginals/test_usual_errors.py::"

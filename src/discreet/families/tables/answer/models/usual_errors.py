@@ -125,4 +125,5 @@ def _reach_above(counts: Floats, reach: Floats, risk: float) -> Floats:
     shapes = 1 / SPREADS**2
     ends = (gammaincinv(shapes, 1 - risk / 2) - shapes) / np.sqrt(shapes)
     spreads = np.clip(deviations / np.maximum(counts, 1e-12), SPREADS[0], SPREADS[-1])
-    return np.maximum(reach, deviations * np.interp(np.log(spreads), np.log(SPREADS), ends))
+    above = deviations * np.interp(np.log(spreads), np.log(SPREADS), ends)
+    return np.asarray(np.maximum(reach, above))
