@@ -230,8 +230,8 @@ MARGINALS = (
         name="noise-of-single-columns-left-out-of-usual-errors",
         trap=42,
         file="src/discreet/families/tables/answer/models/cell_errors.py",
-        old="found = fitted * self.sampling + more * self.missed**2 + self.columns**2",
-        new="found = fitted * self.sampling + more * self.missed**2",
+        old="return np.asarray(self.sampling + self.columns**2)",
+        new="return np.asarray(self.sampling)",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_noise_of_single_columns_is_in_every_interval_however_well_the_model_fits",
@@ -241,11 +241,33 @@ MARGINALS = (
         name="an-upper-end-with-the-whole-risk-everywhere",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="above = np.where(lower > 0, reach, self._reach(sets, 2 * risk))",
-        new="above = self._reach(sets, 2 * risk)",
+        old="above = np.where(lower > 0, _reach_above(sets.expected, reach, risk), whole)",
+        new="above = whole",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_the_upper_end_gets_the_whole_risk_only_where_no_count_is_below_the_interval",
+        ),
+    ),
+    Mutant(
+        name="small-counts-reach-up-no-farther-than-down",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="return np.asarray(np.maximum(reach, above))",
+        new="return reach",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_the_upper_end_gets_the_whole_risk_only_where_no_count_is_below_the_interval",
+        ),
+    ),
+    Mutant(
+        name="counts-are-expected-where-the-model-has-them-whatever-was-measured",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/cell_errors.py",
+        old="expected = _scaled(modelled, lines, rows)",
+        new="expected = modelled",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_counts_are_expected_where_the_columns_own_tables_say",
         ),
     ),
     Mutant(

@@ -24,6 +24,7 @@ from discreet.families.shared.answer.evidence import (
     measured_numbers,
 )
 from discreet.families.tables.answer.models.cell_errors import CellErrors
+from discreet.families.tables.answer.models.column_counts import ColumnCounts
 from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
@@ -212,16 +213,25 @@ def _usual_errors(
     known: ResidualTables,
 ) -> list[UsualErrors]:
     """How far the counts of each table are usually off that the model fills in."""
-    variances = {
-        name: known.cell_variance((name,)) if known.determines((name,)) else 0.0
+    columns = {
+        name: _counts_of(name, model, names, rows, known)
         for name in {name for table in filled for name in table.columns}
     }
     tables = []
     for each in filled:
-        expected = rows * model.marginal([names.index(name) for name in each.columns])
-        cells = CellErrors.of(expected, [variances[name] for name in each.columns])
+        modelled = rows * model.marginal([names.index(name) for name in each.columns])
+        cells = CellErrors.of(modelled, [columns[name] for name in each.columns])
         tables.append((cells, each.distance, each.law.std))
     return UsualErrors.of(tables)
+
+
+def _counts_of(
+    name: str, model: Mixture, names: Sequence[str], rows: float, known: ResidualTables
+) -> ColumnCounts:
+    """What its measured table says of a column; what the model says, where there is none."""
+    if known.determines((name,)):
+        return ColumnCounts.of(known.table((name,)), known.cell_variance((name,)), rows)
+    return ColumnCounts.of(rows * model.marginal([names.index(name)]), 0.0, rows)
 
 
 def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw | None]:

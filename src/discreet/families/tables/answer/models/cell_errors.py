@@ -1,15 +1,16 @@
 """How the errors of a table that a model fills in are spread over its cells.
 
-The error of a cell has three causes, which are taken to be independent:
+Counts are expected where the model has them, moved so that each column has the counts that its own measured table says
+(`column_counts`). What a cell has differs from this by three causes, which are taken to be independent:
 
 - **Sampling.** Rows fall into cells by chance, and no model knows where. A cell with m expected rows, whose column a has the
   share p_a of all rows in it, then differs from m with the variance m (1 - p_1) (1 - p_2): that of random rows, given the
   counts of single columns.
-- **Missed dependence.** What the model does not follow makes errors larger. With the *misfit* k, the variance of sampling is
-  multiplied by k^2. Large cells have more of what is added than sampling alone would give them: it grows with the count. So have
-  the cells of small tables: errors add up to 0 along each column, so there all are off by about as much.
-- **Noise of single columns.** Their tables were measured, and the variance of that noise is known. It moves all cells of a row
-  of the table together. A column's count is believed less than it was measured where noise hides it.
+- **Missed dependence.** What the model does not follow makes errors larger. With the *misfit* k, k^2 - 1 times the variance of
+  sampling is added, in all. Large cells have more of it than of sampling: its deviation grows as the power 0.8 of the count. The
+  cells of small tables have about the same: errors add up to 0 along each column, so there all are off by about as much.
+- **Noise of single columns.** Their tables were measured, and what is not known of their counts moves all cells of a row of the
+  table together.
 
 The first and the third are known before anything is measured about the model. Only the misfit of each table is not.
 """
@@ -24,6 +25,7 @@ from math import prod
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.families.tables.answer.models.column_counts import ColumnCounts
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 """The mean absolute value of a standard normal number."""
@@ -31,10 +33,14 @@ SPREAD_OF_ABSOLUTE = math.sqrt(math.pi / 2 - 1)
 """The standard deviation of the absolute value of a normal number, over its mean."""
 GROWS = 0.3
 """The power of its count with which a missed dependence weighs more on a cell than sampling does."""
-EVEN = 2.0
+EVEN = 3.0
 """How many average deviations each cell of a table has, whose errors all follow from those of a few."""
 FEW = 0.5
 """A cell with fewer expected rows is rounded to 0: it is off by the rows that it has."""
+UNKNOWN = 0.01
+"""A model that has a smaller part of the rows of a column's value says nothing of their dependence."""
+ROUNDS = 3
+"""How often a table is scaled to the counts of its columns."""
 _BLOCK = 1 << 14
 """Cells that are worked on at a time: what is in work stays in a processor's cache."""
 
@@ -44,38 +50,36 @@ class CellErrors:
     """What is known of the errors of cells, or of sets of cells. Thread safe: it never changes."""
 
     expected: Floats
-    """The rows that the model expects, not rounded."""
+    """The rows that are expected, not rounded."""
     sampling: Floats
     """The variance of sampling."""
     missed: Floats
     """The deviation of what a model misses, for a misfit of sqrt 2."""
     columns: Floats
     """The deviation that the noise of single columns causes."""
+    moved: Floats
+    """The expected rows less those of the model."""
 
     @classmethod
-    def of(cls, expected: Floats, variances: Sequence[float]) -> CellErrors:
-        """For each cell of a table. `variances`: the noise of a cell of each column's own table."""
-        rows = float(expected.sum())
+    def of(cls, modelled: Floats, columns: Sequence[ColumnCounts]) -> CellErrors:
+        """For each cell of a table that a model fills in, with what is known of the counts of its columns."""
+        rows = float(modelled.sum())
         if rows <= 0:
-            nothing = np.zeros(expected.shape)
-            return cls(nothing, nothing, nothing, nothing)
-        lines = [
-            expected.sum(axis=tuple(a for a in range(expected.ndim) if a != axis), keepdims=True)
-            for axis in range(expected.ndim)
-        ]
+            nothing = np.zeros(modelled.shape)
+            return cls(nothing, nothing, nothing, nothing, nothing)
+        lines = _lines([np.maximum(each.mean, 1e-9) for each in columns], rows)
+        expected = _scaled(modelled, lines, rows)
         sampling = expected * _free(lines, rows)
-        deviation, grown = np.sqrt(sampling), expected**GROWS
-        total = float((deviation * grown).sum())
-        heavier = grown * (float(deviation.sum()) / total) if total > 0 else np.ones(1)
-        noisy = prod(
-            line**2 + _believed(line, own) for line, own in zip(lines, variances, strict=True)
-        )
-        clean = prod(line**2 for line in lines)
-        columns = np.sqrt(np.maximum(noisy - clean, 0.0)) / rows ** (expected.ndim - 1)
+        deviation = np.sqrt(sampling)
+        grown = deviation * expected**GROWS
+        total = float(grown.sum())
+        heavier = grown * (float(deviation.sum()) / total) if total > 0 else grown
         free = prod(size - 1 for size in expected.shape) / expected.size
         even = EVEN * (1 - free) * float(deviation.mean())
-        missed = np.maximum(deviation * np.maximum(heavier, 1.0), free * deviation + even)
-        return cls(expected, sampling, missed, np.broadcast_to(columns, expected.shape))
+        missed = np.maximum(heavier, free * np.minimum(deviation, heavier) + even)
+        variances = _lines([each.variance for each in columns])
+        noise = prod(1 + own / line**2 for own, line in zip(variances, lines, strict=True)) - 1
+        return cls(expected, sampling, missed, expected * np.sqrt(noise), expected - modelled)
 
     def changed(self, how: Callable[[Floats], Floats]) -> CellErrors:
         """Some of the cells, or sums of cells.
@@ -83,29 +87,34 @@ class CellErrors:
         Errors of sampling are independent, so their variances are added. The others may all have the same sign, so their
         deviations are added.
         """
-        parts = (self.expected, self.sampling, self.missed, self.columns)
+        parts = (self.expected, self.sampling, self.missed, self.columns, self.moved)
         return CellErrors(*(how(each) for each in parts))
+
+    @property
+    def known(self) -> Floats:
+        """The variance of what is known before anything is measured about the model."""
+        return np.asarray(self.sampling + self.columns**2)
 
     def deviation(self, misfit: float) -> Floats:
         """The standard deviation of the error."""
-        fitted, more = min(misfit, 1.0) ** 2, max(misfit**2 - 1, 0.0)
-        found = fitted * self.sampling + more * self.missed**2 + self.columns**2
-        return np.asarray(np.sqrt(found))
+        return np.asarray(np.sqrt(self.known + max(misfit**2 - 1, 0.0) * self.missed**2))
 
     @property
     def distance_of_columns(self) -> tuple[float, float]:
-        """The distance that the noise of single columns causes alone: its mean and its standard deviation, from so few draws."""
-        mean = MEAN_ABSOLUTE * float(self.columns.sum())
-        return mean, mean * SPREAD_OF_ABSOLUTE / math.sqrt(max(sum(self.columns.shape), 1))
+        """The distance that single columns cause alone: its mean and its standard deviation, from so few draws."""
+        mean = MEAN_ABSOLUTE * float(np.hypot(self.columns, self.moved).sum())
+        noise = MEAN_ABSOLUTE * float(self.columns.sum())
+        return mean, noise * SPREAD_OF_ABSOLUTE / math.sqrt(max(sum(self.columns.shape), 1))
 
     def distances(self, misfits: Floats) -> Floats:
-        """The expected sum of all errors, for each misfit.
+        """The expected sum of all errors of the model, for each misfit.
 
         No cell loses more rows than it has, and what it gains others lose: so sampling and a missed dependence cost
         at most twice the expected rows of a cell, and once in a cell that is rounded to 0.
         """
         most = np.where(self.expected < FEW, 1.0, 2.0) * self.expected
-        deviations = np.sqrt(self.sampling), self.missed, most / MEAN_ABSOLUTE, self.columns
+        of_columns = np.hypot(self.columns, self.moved)
+        deviations = np.sqrt(self.sampling), self.missed, most / MEAN_ABSOLUTE, of_columns
         squares = [np.ravel((MEAN_ABSOLUTE * each) ** 2) for each in deviations]
         found = np.zeros(len(misfits))
         for start in range(0, self.expected.size, _BLOCK):
@@ -120,6 +129,44 @@ class CellErrors:
         return found
 
 
+def farthest_misfit(shape: Sequence[int], rows: float) -> float:
+    """The misfit of a model that misses a dependence of columns that determine each other.
+
+    Pearson's chi-square of such a table is rows times its smaller size less 1. It is spread over as many cells as are free.
+    """
+    return math.sqrt(1 + max(rows, 0.0) / max(max(shape) - 1, 1))
+
+
+def _lines(parts: Sequence[Floats], rows: float | None = None) -> list[Floats]:
+    """The numbers of each column beside the cells of the table; where `rows` is given, as many in all."""
+    found = []
+    for axis, own in enumerate(parts):
+        shape = [own.size if place == axis else 1 for place in range(len(parts))]
+        whole = own if rows is None else own * (rows / float(own.sum()))
+        found.append(whole.reshape(shape))
+    return found
+
+
+def _scaled(modelled: Floats, lines: Sequence[Floats], rows: float) -> Floats:
+    """The model's table with the counts of its columns: its dependence is kept (iterative proportional fitting).
+
+    Where the model has next to no row of a column's value, it knows no dependence.
+    """
+    own = [
+        modelled.sum(axis=_but(axis, modelled.ndim), keepdims=True) for axis in range(len(lines))
+    ]
+    even, alone = (rows * prod(each / rows for each in parts) for parts in (lines, own))
+    found = np.asarray(even * (modelled + UNKNOWN * even) / (alone + UNKNOWN * even))
+    for _ in range(ROUNDS):
+        for axis, line in enumerate(lines):
+            found *= line / found.sum(axis=_but(axis, found.ndim), keepdims=True)
+    return found
+
+
+def _but(axis: int, many: int) -> tuple[int, ...]:
+    return tuple(place for place in range(many) if place != axis)
+
+
 def _free(lines: Sequence[Floats], rows: float) -> Floats:
     """The part of a cell's variance that is left, given the counts of single columns, if columns are independent."""
     shares = [line / rows for line in lines]
@@ -130,14 +177,3 @@ def _free(lines: Sequence[Floats], rows: float) -> Floats:
 
 def _of_others(shares: Sequence[Floats], axis: int) -> Floats:
     return np.asarray(prod(each for place, each in enumerate(shares) if place != axis))
-
-
-def _believed(line: Floats, variance: float) -> Floats:
-    """The variance of the model's counts of a column, if the noise of the measured ones has `variance`.
-
-    A count is not off by more than about its own size and an average count, however large the noise is.
-    """
-    if variance <= 0:
-        return np.zeros(line.shape)
-    size = (2 * line + min(float(line.mean()), math.sqrt(variance))) ** 2
-    return np.asarray(variance * size / (variance + size))

@@ -2,7 +2,8 @@
 
 The distance of each table was measured, with noise that may hide it. Tables of one model are alike: so the logarithms of
 their misfits are taken to be normally distributed, around a mean that grows with the rows of an average cell (a dependence
-that is missed shows where counts are large). One table in four may be far worse than the others. Neither the mean, nor how it
+that is missed shows where counts are large). One table in four may be far worse than the others. No misfit is much larger than
+that of columns that determine each other, where the model takes them to be independent. Neither the mean, nor how it
 grows, nor the spread is known. All are given even weights beforehand, and the measured distances of all tables weigh them
 (Bayes' rule). The result is a distribution of the misfit of each table:
 
@@ -34,6 +35,8 @@ OUTLIERS, FURTHER, WIDER = 0.25, math.log(2.0), 1.0
 """One table in four: its misfit is twice as large, with this spread."""
 SLACK = 0.05
 """The expected distance is itself a little wrong: this part of it counts as noise."""
+STEEP = 4
+"""The power with which misfits become unlikely that are larger than any dependence makes them."""
 STEP = 0.05
 """The centres of a table's own prior are rounded to this."""
 
@@ -44,15 +47,18 @@ def misfits_of(
     expected: Sequence[Floats],
     columns: Sequence[tuple[float, float]],
     sizes: Floats,
+    farthest: Sequence[float],
 ) -> Floats:
     """For each table, the weight of each of `MISFITS`.
 
     `distances` were measured with the standard deviations `noise`; `expected` are those at `KNOTS`; `columns` is what noise
-    of single columns causes of them, with its standard deviation; `sizes` are the rows of an average cell.
+    of single columns causes of them, with its standard deviation; `sizes` are the rows of an average cell; `farthest` are misfits
+    that no dependence leads beyond.
     """
     likelihood = np.stack(
         [_likelihood(*each) for each in zip(distances, noise, expected, columns, strict=True)]
     )
+    likelihood /= 1 + (MISFITS / np.asarray(farthest)[:, None]) ** STEEP
     logs = np.log(np.maximum(sizes, 1e-9))
     shifts = np.outer(logs - logs.mean(), SLOPES)
     low = math.floor((CENTRES[0] + shifts.min()) / STEP)

@@ -1,10 +1,11 @@
 """Intervals of counts that a model fills in, as far as such counts usually are off.
 
-The error of a count has a known law but for one number, the misfit of the model in its table (`cell_errors`). The misfit has a
-distribution, from the measured distances (`misfits`). So the error is a mixture: for each misfit, a Student's t of 4 degrees of
-freedom with the deviation that follows. Tails of errors are a little longer than normal ones. The interval leaves out half of the
-risk at either end. Where it reaches down to 0, no count is below it, and the upper end gets the whole risk. Counts are whole, so
-ends are rounded to the nearest count that keeps the risk.
+The error of a count has a known variance but for one number, the misfit of the model in its table (`cell_errors`). The misfit has
+a distribution, from the measured distances (`misfits`). So the error is a mixture: for each misfit, a normal law with the variance
+that follows. Where little is known of the misfit, the mixture has long tails. The interval leaves out half of the risk at either
+end. Counts are not below 0, so those that may be off by as much as they are have a longer tail above: the upper end is that of a
+gamma law of the same mean and variance, if that is farther. Where the interval reaches down to 0, no count is below it, and the upper end gets the
+whole risk. Counts are whole, so ends are rounded to the nearest count that keeps the risk.
 
 **What is proved:** nothing. Sampling and the noise of single columns are laws that hold for random rows; that a missed dependence
 spreads in this way is an assumption. **What is measured:** how often intervals hold, by `benchmarks/intervals.py`: over all
@@ -20,21 +21,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import gammaincinv, ndtr, ndtri
 
 from discreet.arrays import Floats
-from discreet.families.tables.answer.models.cell_errors import MEAN_ABSOLUTE, CellErrors
+from discreet.families.tables.answer.models.cell_errors import CellErrors, farthest_misfit
 from discreet.families.tables.answer.models.misfits import KNOTS, MISFITS, at_misfits, misfits_of
 from discreet.privacy.exact import Exactable, exact
 
-FREEDOM = 4
 MOST_MEASURED = Fraction(991, 1000)
 """The largest confidence at which coverage was measured: 99%, and a tenth of the risk to other bounds."""
 HALVINGS = 40
-FARTHEST = 50.0
-"""No interval reaches farther, in deviations of the largest misfit."""
-_MEAN = 2 * math.sqrt(FREEDOM / math.pi) * math.gamma((FREEDOM + 1) / 2)
-_SCALE = MEAN_ABSOLUTE * math.gamma(FREEDOM / 2) * (FREEDOM - 1) / _MEAN
-"""Makes the mean absolute value of a Student's t that of a standard normal number: distances are sums of absolute values."""
+UNLIKELY = 1e-7
+"""Misfits of a smaller weight do not count."""
+RATIOS: Floats = np.geomspace(1e-4, 1e6, 31)
+"""Variances of what a model misses over those of the rest, at which reaches are computed; between them they are interpolated."""
+SPREADS: Floats = np.geomspace(0.01, 3.0, 40)
+"""Deviations over counts, at which upper ends are computed; between them they are interpolated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,10 @@ class UsualErrors:
             expected,
             [cells.distance_of_columns for cells, _, _ in tables],
             sizes,
+            [
+                farthest_misfit(cells.expected.shape, float(cells.expected.sum()))
+                for cells, _, _ in tables
+            ],
         )
         return [
             cls(cells, own, float(own @ at_misfits(means)))
@@ -76,39 +82,48 @@ class UsualErrors:
         risk = float(1 - level)
         reach = self._reach(sets, risk)
         lower = np.maximum(np.floor(sets.expected - reach + 0.5), 0.0)
-        above = np.where(lower > 0, reach, self._reach(sets, 2 * risk))
+        whole = _reach_above(sets.expected, self._reach(sets, 2 * risk), 2 * risk)
+        above = np.where(lower > 0, _reach_above(sets.expected, reach, risk), whole)
         return lower, np.maximum(np.ceil(sets.expected + above - 0.5), lower)
 
     def _reach(self, sets: CellErrors, risk: float) -> Floats:
-        """How far errors reach, of which `risk` reach farther to either side."""
+        """How far errors reach, of which `risk` reach farther to either side, if as many are too large as too small."""
         if risk >= 1:
             return np.zeros(sets.expected.shape)
-        deviations = usual_deviations(risk)
-        low, high = 0.0, FARTHEST * float(MISFITS[-1])
+        likely = self.weights > UNLIKELY
+        more, weights = np.maximum(MISFITS[likely] ** 2 - 1, 0.0), self.weights[likely]
+        deviations = np.sqrt(1 + RATIOS[:, None] * more)
+        # Less than the smallest deviation would give, no error reaches; more than the largest would, none does either.
+        one = usual_deviations(risk)
+        low, high = np.full(RATIOS.shape, one), one * deviations.max(axis=1)
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            if float(self.weights @ _beyond(middle / MISFITS)) > risk:
-                low = middle
-            else:
-                high = middle
-        return deviations * sets.deviation(high / deviations)
+            too_near = 2 * ndtr(-middle[:, None] / deviations) @ weights > risk
+            low, high = np.where(too_near, middle, low), np.where(too_near, high, middle)
+        known = np.maximum(sets.known, sets.missed**2 / RATIOS[-1])
+        ratios = np.maximum(sets.missed**2 / np.maximum(known, 1e-300), RATIOS[0])
+        found = np.interp(np.log(ratios), np.log(RATIOS), np.log(high))
+        return np.asarray(np.sqrt(known) * np.exp(found))
 
     def deviations(self, sets: CellErrors) -> Floats:
-        return sets.deviation(math.sqrt(float(self.weights @ MISFITS**2)))
+        return sets.deviation(math.sqrt(float(self.weights @ np.maximum(MISFITS, 1.0) ** 2)))
 
 
 def usual_deviations(risk: float) -> float:
     """How many deviations an error reaches for a known misfit, if `risk` reach farther to either side."""
-    low, high = 0.0, FARTHEST
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if float(_beyond(np.array(middle))) > risk else (low, middle)
-    return high
+    return float(-ndtri(risk / 2))
 
 
-def _beyond(deviations: Floats) -> Floats:
-    """The probability of an error of more than so many deviations, to either side: Student's t of 4 degrees of freedom."""
-    square = (deviations / _SCALE) ** 2
-    cosine = FREEDOM / (FREEDOM + square)
-    within = np.sqrt(1 - cosine) * (1 + cosine / 2)
-    return np.asarray(1 - within)
+def _reach_above(counts: Floats, reach: Floats, risk: float) -> Floats:
+    """How far a count reaches up, that may be off by `reach` if it were as likely to be too large as too small.
+
+    A gamma law with most of its weight at 0 reaches less far than a normal law, at low confidence. No interval relies on that.
+    """
+    if risk >= 1:
+        return reach
+    deviations = reach / usual_deviations(risk)
+    shapes = 1 / SPREADS**2
+    ends = (gammaincinv(shapes, 1 - risk / 2) - shapes) / np.sqrt(shapes)
+    spreads = np.clip(deviations / np.maximum(counts, 1e-12), SPREADS[0], SPREADS[-1])
+    above = deviations * np.interp(np.log(spreads), np.log(SPREADS), ends)
+    return np.asarray(np.maximum(reach, above))
