@@ -15,12 +15,19 @@ from discreet.families.shared.estimate.combination import likely_rows
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.residuals import Residual
 from discreet.families.tables.release.direct import PreparedMarginals
-from discreet.families.tables.release.pair_choice import Candidate, choose
+from discreet.families.tables.release.pair_choice import (
+    Candidate,
+    beyond_chance,
+    choose,
+    part_mended,
+)
 from discreet.families.tables.release.predicted_variation import (
     DEPENDENCE,
     MEAN_ABSOLUTE_NORMAL,
     OVERHEAD,
+    drawing_error,
     model_variation,
     predicted_variation,
     sampling_variation,
@@ -29,6 +36,7 @@ from discreet.privacy.budget import Budget
 from discreet.releases import plan, release
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
+from tests.no_noise import without_noise
 
 
 @pytest.mark.parametrize("cells", [1, 2, 9, 400, 250_000])
@@ -206,6 +214,55 @@ def test_what_is_measured_again_is_counted_together_with_what_is_known():
     assert other.left(1.0) == pytest.approx(0.5**0.5) and one.left(1.0) == 1.0
     # Noise of 10 rows on 40 cells is worse than the error of 300; with what is known it is 1 row at most.
     assert [each.pair for each in choose([one, other], 0.01)] == [1]
+
+
+def test_bins_mend_what_they_see_of_a_dependence_and_leave_what_differs_inside_them():
+    """Where bins see all of it, all; where they see 3 of 5, the other 4 are left, for squares add up; and noise is not believed."""
+    assert part_mended(300.0, 300.0, 0.0) == 1 and part_mended(300.0, 200.0, 0.0) == 1
+    assert 300 * part_mended(300.0, 500.0, 0.0) == pytest.approx(500 - 400)
+    assert part_mended(0.0, 500.0, 0.0) == 0 and part_mended(0.0, 0.0, 0.0) == 1
+    parts = [part_mended(seen, 500.0, 0.0) for seen in (1.0, 100.0, 300.0, 499.0)]
+    assert parts == sorted(parts) and parts[0] < 0.01
+    doubtful = [part_mended(300.0, 500.0, std) for std in (0.0, 1.0, 10.0, 50.0, 100.0)]
+    assert doubtful == sorted(doubtful) and doubtful[-1] == 1
+
+
+def test_an_error_that_chance_explains_is_no_dependence():
+    """Counts of mean 100 are off by about 8 each, and counts of mean 1/100 by about 1/50."""
+    loud, rare = np.full(400, 100.0), np.full(400, 0.01)
+    drawn = generator(3).poisson(loud)
+    assert drawing_error(loud)[0] == pytest.approx(np.abs(drawn - loud).mean(), rel=0.2)
+    assert beyond_chance(3000.0, loud) == 0
+    assert beyond_chance(10_000.0, loud) == pytest.approx(9477, abs=1)
+    assert beyond_chance(-5.0, loud) == 0 and beyond_chance(100.0, rare) == pytest.approx(100, rel=0.01)  # fmt: skip
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_pair_is_measured_by_its_cells_if_bins_leave_much_of_its_dependence(tmp_path, inside):
+    """The noise is off. Two rows of five of the second column follow the half of the first, which bins see. The others follow
+    nothing, or whether the first is odd. Then bins were measured first, and left most of the error."""
+    first, turn = np.repeat(np.arange(64), 200), np.tile(np.arange(200), 64)
+    others = first % 2 if inside else turn // 5 % 2
+    second = 2 * np.where(turn % 5 < 2, first // 32, others) + turn // 10 % 2
+    columns = "".join(
+        f'[columns.{name}]\nkind = "integer"\nrange = [0, {most}]\n'
+        for name, most in (("a", 63), ("b", 3))
+    )
+    with without_noise():
+        made = release(
+            pa.table({"a": first, "b": second}),
+            Schema.loads(f'dataset = "t"\n{columns}'),  # nobody says how many: a model is made
+            budget=Budget(rho="1/200"),
+            workload="marginals(2)",
+            algorithms={"marginals(2)": "adaptive"},
+            ledger=tmp_path / "ledger",
+        )
+    measured = [
+        each.query.shape(made.schema)
+        for each in made.release.parts[0].noisy
+        if isinstance(each.query, Residual) and len(each.query.columns) == 2
+    ]
+    assert (measured[0] == (65, 5)) == inside  # with a cell for nulls
 
 
 def test_hidden_rows_are_as_many_as_declared():

@@ -9,7 +9,14 @@ import pytest
 
 from discreet import Budget, Schema
 from discreet.families.tables.estimate import settling
-from discreet.families.tables.estimate.mixture import Mixture, Target, bin_matrix
+from discreet.families.tables.estimate.mixture import (
+    Blocks,
+    Mixture,
+    PairsApart,
+    PairsAtOnce,
+    Target,
+    bin_matrix,
+)
 from discreet.families.tables.estimate.residuals import Piece, centred
 from discreet.families.tables.queries.residuals import binned
 from discreet.releases.preparing import prepare
@@ -72,14 +79,38 @@ def test_pairs_compared_at_once_pull_as_those_compared_one_by_one():
         target((1, 2), (2, 3), 0.1, (halves, thirds)),
         target((0, 2), (3, 3), 0.4, (None, thirds)),
     ]
-    single = target((2,), 5, 0.2)
-    one_by_one, together = np.empty_like(model.theta), np.empty_like(model.theta)
-    loss = model._gradient([*pairs, single], [], one_by_one)
-    left, at_once = model._at_once([*pairs, single])
-    assert left == [single] and len(at_once) == 3  # cells; up to 4 bins; up to 8 bins or cells
-    same = model._gradient(left, at_once, together)
-    assert same == pytest.approx(loss, rel=1e-4)
-    assert np.allclose(together, one_by_one, rtol=1e-3, atol=1e-3 * np.abs(one_by_one).max())
+    alone = [target((2,), 5, 0.2), target((2,), 3, 0.3, (thirds,))]
+    long_way, total, loss = pulled_one_by_one(model, [*pairs, *alone])
+    together = model._compared([*pairs, *alone])
+    kinds = [PairsAtOnce] * 3  # cells; up to 4 bins; up to 8 bins or cells
+    assert [type(each) for each in together] == kinds
+    apart = PairsApart.of(pairs, Blocks.of(pairs, model), len(model.theta))
+    for compared in (together, [apart]):
+        assert model._gradient(alone, compared, total) == pytest.approx(loss, rel=1e-4)
+        assert np.allclose(total, long_way, rtol=1e-3, atol=1e-3 * np.abs(long_way).max())
+
+
+def pulled_one_by_one(model, targets):
+    """What the errors of all targets pull each component's shares by, room for that, and the squared errors."""
+    theta = model.theta.astype(np.float64)
+    pulled, loss = np.zeros_like(theta), 0.0
+    for each in targets:
+        places = [model.cells_of(column) for column in each.columns]
+        bins = [
+            np.eye(place.stop - place.start) if matrix is None else matrix.astype(np.float64)
+            for place, matrix in zip(places, each.bins, strict=True)
+        ]
+        own = [theta[:, place] @ matrix.T for place, matrix in zip(places, bins, strict=True)]
+        table = own[0].mean(axis=0) if len(own) == 1 else own[0].T @ own[1] / len(theta)
+        missing = centred(table) - each.table
+        loss += float((missing**2).sum()) / each.std**2
+        pull = missing / each.std**2
+        if len(own) == 1:
+            pulled[:, places[0]] += pull @ bins[0]
+            continue
+        pulled[:, places[0]] += own[1] @ pull.T @ bins[0]
+        pulled[:, places[1]] += own[0] @ pull @ bins[1]
+    return pulled, np.empty_like(model.theta), loss
 
 
 @pytest.mark.parametrize("bins", [(0, 0, 1, 1, 2), (2, 0, 1, 0, 2), (0, 0, 0, 0, 0)])

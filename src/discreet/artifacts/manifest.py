@@ -275,6 +275,8 @@ def _of_whole_numbers(value: Any) -> Any:
     """What defines a query holds texts and whole numbers only: 2.0 is a number that shifts and sizes are not."""
     if isinstance(value, float | bool):
         raise BadRelease("a number in a query is not a whole number.")
+    if isinstance(value, list) and set(map(type, value)) == {int}:
+        return value  # bins of a column may be thousands
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             _of_whole_numbers(each)

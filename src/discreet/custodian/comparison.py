@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from discreet.answering import ReleaseReader
+from discreet.arrays import Integers
 from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
 from discreet.queries.class_tables import counts_rows
@@ -73,6 +75,10 @@ def compare(
         truths = engine.marginals(sets)
     tell("drawing synthetic rows", 0.0)
     rows = reader.synthesize(seed=seed)
+    drawn = {
+        name: np.ascontiguousarray(rows.codes[:, place], dtype=np.int64)
+        for place, name in enumerate(rows.names)
+    }
     count = (Aggregate("count", None, "count"),)
     found: list[TableComparison] = []
     for place, (columns, truth) in enumerate(zip(sets, truths, strict=True)):
@@ -88,11 +94,7 @@ def compare(
         flat = truth.reshape(-1).astype(np.float64)
         # Where another part than the table answers, it may know the groups of values only.
         asked = flat[np.ravel_multi_index(tuple(answers.codes.T), truth.shape)]
-        places = [rows.names.index(name) for name in columns]
-        drawn = rows.codes[:, places].astype(np.int64)
-        # A synthetic row may have no value in a column that leaves rows out: then the table has no cell for it.
-        drawn = drawn[np.all(drawn < truth.shape, axis=1)]
-        made = np.bincount(np.ravel_multi_index(tuple(drawn.T), truth.shape), minlength=truth.size)
+        made = _counted([drawn[name] for name in columns], truth.shape)
         found.append(
             TableComparison(
                 columns=columns,
@@ -119,6 +121,17 @@ def left_out(reader: ReleaseReader, found: Sequence[TableComparison]) -> list[st
             if columns and columns not in compared:
                 missing[f"the table of {', '.join(columns)}"] = None
     return list(missing)
+
+
+def _counted(codes: Sequence[Integers], shape: tuple[int, ...]) -> Integers:
+    """The rows in each cell of a table. A synthetic row may have no value in a column that leaves rows out: then it has no cell."""
+    outside = [each >= size for each, size in zip(codes, shape, strict=True)]
+    places = np.zeros(codes[0].shape, dtype=np.int64)
+    for each, size in zip(codes, shape, strict=True):
+        places = places * size + each
+    if any(each.any() for each in outside):
+        places = places[~np.logical_or.reduce(outside)]
+    return np.bincount(places, minlength=prod(shape))
 
 
 def _cells(reader: ReleaseReader, columns: tuple[str, ...]) -> int:

@@ -11,7 +11,7 @@ which its noise has equal variances: combining them one by one is least squares 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
@@ -46,6 +46,15 @@ class DirectTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """What a model says of a residual that nobody measured."""
+
+    table: Floats
+    find_std: Callable[[], float]
+    """How far it may be off in a cell. It is called when that is asked for: it takes longer than the table itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Combined:
     """The residual of one set, and the weight of each of its sources."""
 
@@ -53,8 +62,14 @@ class _Combined:
     own: float
     """The weight of the measured residual, or of the public number of rows."""
     direct: dict[int, float]
-    variance: float
-    """As if each cell of the residual had noise of its own."""
+    noise: float
+    """The variance of what was measured, as if each cell of the residual had noise of its own."""
+    filled: Filled | None = None
+    """Where a model says it."""
+
+    @property
+    def variance(self) -> float:
+        return self.noise if self.filled is None else self.filled.find_std() ** 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,9 +92,9 @@ class ConsistentTables:
         self,
         residuals: ResidualTables,
         direct: Sequence[DirectTable],
-        filled: Mapping[Columns, tuple[Floats, float]] = MappingProxyType({}),
+        filled: Mapping[Columns, Filled] = MappingProxyType({}),
     ) -> None:
-        """`filled`: of residuals that nobody measured, what a model says, and how far that may be off in a cell."""
+        """`filled`: what a model says of residuals that nobody measured."""
         self._residuals, self._direct, self._filled = residuals, tuple(direct), filled
         self._kept: dict[Columns, _Combined | None] = {}
         self._rows = residuals.rows
@@ -145,10 +160,8 @@ class ConsistentTables:
             estimates.append(centred(summed_to(table, own)))
             variances.append(table.law.variance * table.counts.size / max(1, prod(shape)))
         if not estimates:
-            if own not in self._filled:
-                return None
-            said, std = self._filled[own]
-            return _Combined(said, 0.0, {}, std**2)
+            said = self._filled.get(own)
+            return None if said is None else _Combined(said.table, 0.0, {}, 0.0, said)
         weights = inverse_variance_weights(variances)
         total = sum(w * each for w, each in zip(weights, estimates, strict=True))
         mine = weights[0] if piece is not None else 0.0

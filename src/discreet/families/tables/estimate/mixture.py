@@ -84,6 +84,18 @@ class Blocks:
         sizes = [block.place.stop - block.place.start for block in self.blocks.values()]
         return np.repeat(1 / np.array(sizes), sizes).astype(np.float32)
 
+    def fill(self, shares: Singles, theta: Singles) -> None:
+        """Each component's shares of all cells and bins."""
+        for each in self.blocks.values():
+            own = theta[:, each.cells]
+            shares[:, each.place] = own if each.matrix is None else own @ each.matrix.T
+
+    def give_back(self, pull: Singles, total: Singles) -> None:
+        """Add to `total`, for the cells of columns, what pulls at cells and bins."""
+        for each in self.blocks.values():
+            own = pull[:, each.place]
+            total[:, each.cells] += own if each.matrix is None else own @ each.matrix
+
 
 def _keys(target: Target) -> list[tuple[int, bytes | None]]:
     return [
@@ -101,7 +113,7 @@ class PairsAtOnce:
     centred if each component's shares are, by taking off their mean: `even`.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: Blocks
     table: Singles
     weight: Singles
     """1 / variance of each cell; 0 where nothing was measured."""
@@ -125,24 +137,60 @@ class PairsAtOnce:
             table[other, one], weight[other, one] = table[one, other].T, held + added
         shapes = [(components, blocks.width)] * 2 + [square] * 2
         room = tuple(np.empty(shape, dtype=np.float32) for shape in shapes)
-        return cls(tuple(blocks.blocks.values()), table, weight, blocks.even(), differing, room)
+        return cls(blocks, table, weight, blocks.even(), differing, room)
 
     def pull(self, theta: Singles, total: Singles) -> float:
         """The weighted squared errors of a model's tables; their gradient for each component's shares is added to `total`."""
         shares, moved, missing, pull = self.room
-        for each in self.blocks:
-            own = theta[:, each.cells]
-            shares[:, each.place] = own if each.matrix is None else own @ each.matrix.T
+        self.blocks.fill(shares, theta)
         np.subtract(shares, self.even, out=moved)
         np.matmul(moved.T, moved, out=missing)
         missing *= np.float32(1 / len(theta))
         missing -= self.table
         np.multiply(missing, self.weight, out=pull)
         np.matmul(shares, pull, out=moved)
-        for each in self.blocks:
-            own = moved[:, each.place]
-            total[:, each.cells] += own if each.matrix is None else own @ each.matrix
+        self.blocks.give_back(moved, total)
         return float(np.vdot(pull, missing)) / 2 + self.differing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairsApart:
+    """Targets of two columns, compared one by one. The shares of a column that several need are found once."""
+
+    blocks: Blocks
+    targets: tuple[tuple[slice, slice, Target], ...]
+    even: Singles
+    """See `PairsAtOnce`."""
+    room: tuple[Singles, Singles]
+
+    @classmethod
+    def of(cls, targets: Sequence[Target], blocks: Blocks, components: int) -> PairsApart:
+        placed = []
+        for target in targets:
+            one, other = (blocks.blocks[key].place for key in _keys(target))
+            placed.append((one, other, target))
+        shares, moved = (np.empty((components, blocks.width), dtype=np.float32) for _ in range(2))
+        return cls(blocks, tuple(placed), blocks.even(), (shares, moved))
+
+    def pull(self, theta: Singles, total: Singles) -> float:
+        """As `PairsAtOnce.pull`."""
+        shares, moved = self.room
+        self.blocks.fill(shares, theta)
+        shares -= self.even
+        moved[:] = 0
+        loss = 0.0
+        for one, other, target in self.targets:
+            first, second = shares[:, one], shares[:, other]
+            missing = first.T @ second
+            missing *= np.float32(1 / len(theta))
+            missing -= target.table
+            weight = 1 / target.std**2
+            loss += weight * float(np.vdot(missing, missing))
+            missing *= np.float32(weight)
+            moved[:, one] += second @ missing.T
+            moved[:, other] += first @ missing
+        self.blocks.give_back(moved, total)
+        return loss
 
 
 class Mixture:
@@ -216,10 +264,11 @@ class Mixture:
         order = [target for target in targets if target.table.size]
         first, second, room, gradient = (np.zeros_like(self._logits) for _ in range(4))
         starts, goal = self.edges[:-1], 0.0
-        apart, at_once = self._at_once(order)
+        alone = [target for target in order if len(target.columns) == 1]
+        pairs = self._compared(order)
         for step in range(steps):
             self._moved()
-            loss = self._gradient(apart, at_once, gradient)
+            loss = self._gradient(alone, pairs, gradient)
             if step % CHECK_EVERY == 0:
                 goal = fitted * self._unexplained(order, rows)
             if loss < goal:
@@ -246,59 +295,57 @@ class Mixture:
 
     def _table(self, target: Target) -> Singles:
         if len(target.columns) == 1:
-            table = self._alone[self.cells_of(target.columns[0])]
-        else:
-            one, other = (self.theta[:, self.cells_of(column)] for column in target.columns)
-            table = one.T @ other
-            table *= np.float32(1 / len(one))
-        for axis, matrix in enumerate(target.bins):
-            if matrix is not None:
-                table = matrix @ table if axis == 0 else table @ matrix.T
+            (matrix,), alone = target.bins, self._alone[self.cells_of(target.columns[0])]
+            return np.asarray(alone if matrix is None else matrix @ alone)
+        one, other = (
+            own if matrix is None else own @ matrix.T
+            for own, matrix in zip(map(self.shares_of, target.columns), target.bins, strict=True)
+        )
+        table = one.T @ other
+        table *= np.float32(1 / len(one))
         return np.asarray(table)
 
-    def _at_once(self, targets: Sequence[Target]) -> tuple[list[Target], list[PairsAtOnce]]:
-        """Targets to be compared one by one; and those that are so many that it is faster to compare all their columns."""
+    def _compared(self, targets: Sequence[Target]) -> list[PairsAtOnce | PairsApart]:
+        """How targets of two columns are compared: one by one; or, if they are so many that it is faster, all their columns at once."""
         apart: list[Target] = []
         alike: dict[int, list[Target]] = {}
         for each in targets:
             if len(each.columns) < 2:
-                apart.append(each)
-            elif all(matrix is None for matrix in each.bins):
+                continue
+            if all(matrix is None for matrix in each.bins):
                 alike.setdefault(0, []).append(each)
             else:  # pairs are counted as coarsely in both columns, so that bins of about one number go together
                 alike.setdefault((max(each.table.shape) - 1).bit_length(), []).append(each)
-        at_once = []
+        found: list[PairsAtOnce | PairsApart] = []
         for together in alike.values():
             blocks = Blocks.of(together, self)
             if blocks.width**2 <= min(PAIRS_FOR_ONE * len(together), LARGEST_AT_ONCE**2):
-                at_once.append(PairsAtOnce.of(together, blocks, len(self.theta)))
+                found.append(PairsAtOnce.of(together, blocks, len(self.theta)))
             else:
                 apart += together
-        return apart, at_once
+        if apart:
+            found.append(PairsApart.of(apart, Blocks.of(apart, self), len(self.theta)))
+        return found
 
     def _gradient(
-        self, targets: Sequence[Target], at_once: Sequence[PairsAtOnce], total: Singles
+        self,
+        alone: Sequence[Target],
+        pairs: Sequence[PairsAtOnce | PairsApart],
+        total: Singles,
     ) -> float:
         """The summed squared errors, in units of their noise; `total` becomes their gradient for each component's shares."""
         loss = 0.0
-        total[:] = 0
-        for each in at_once:
-            loss += each.pull(self.theta, total)
-        for target in targets:
-            missing = _centred(self._table(target)) - target.table
-            weight = 1 / target.std**2
-            flat = missing.ravel()
-            loss += weight * float(flat @ flat)
+        row = np.zeros(total.shape[1], dtype=np.float32)  # the same for all components
+        for target in alone:
+            own = self._table(target)
+            missing = own - own.mean() - target.table
+            weight, (matrix,) = 1 / target.std**2, target.bins
+            loss += weight * float(missing @ missing)
             pull = missing * np.float32(weight)  # centred already: both tables are
-            for axis, matrix in enumerate(target.bins):
-                if matrix is not None:
-                    pull = matrix.T @ pull if axis == 0 else pull @ matrix
-            if len(target.columns) == 1:
-                total[:, self.cells_of(target.columns[0])] += pull
-                continue
-            one, other = map(self.cells_of, target.columns)
-            total[:, one] += self.theta[:, other] @ pull.T
-            total[:, other] += self.theta[:, one] @ pull
+            row[self.cells_of(target.columns[0])] += pull if matrix is None else pull @ matrix
+        total[:] = row
+        for each in pairs:
+            loss += each.pull(self.theta, total)
         return loss
 
     def _unexplained(self, targets: Sequence[Target], rows: float) -> float:
@@ -331,17 +378,6 @@ class Mixture:
             found = np.searchsorted(flat, place + 2 * component, side="right") - component * size
             drawn[:, column] = np.minimum(found, size - 1)
         return drawn[generator.permutation(rows)]
-
-
-def _centred(table: Singles) -> Singles:
-    """As `residuals.centred`, for tables of one or two axes and in haste."""
-    first = np.add.reduce(table, axis=0, keepdims=True)
-    if table.ndim == 1:
-        return np.asarray(table - first * np.float32(1 / len(table)))
-    rows, columns = table.shape
-    second = np.add.reduce(table, axis=1, keepdims=True)
-    second -= np.float32(1 / rows) * np.add.reduce(second, axis=0, keepdims=True)
-    return np.asarray(table - first * np.float32(1 / rows) - second * np.float32(1 / columns))
 
 
 def bin_matrix(bins: Sequence[int] | None) -> Singles | None:

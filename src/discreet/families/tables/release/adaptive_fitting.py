@@ -51,9 +51,11 @@ from discreet.families.tables.release.pair_choice import (
     CAUTION,
     MOST_PAIR_CELLS,
     Candidate,
+    beyond_chance,
     choose,
     looking_share,
     one_way_share,
+    part_mended,
 )
 from discreet.families.tables.release.residual import tables_of_noise
 from discreet.privacy.budget import Budget
@@ -276,12 +278,21 @@ class AdaptiveFitting:
     ) -> list[tuple[Residual | BinnedTable, float]]:
         """What to measure because of the errors that were seen."""
         known, basic = self._known(), self.prepared.accounting is Accounting.BASIC
+        cells = [
+            np.sort(np.maximum(each.expected.ravel(), 0.0).astype(np.float32)) for each in looks
+        ]
+        errors = [each.wrong - CAUTION * each.std for each in looks]
+        seen = list(map(beyond_chance, errors, cells))
+        whole = {each.pair: own for each, own in zip(looks, seen, strict=True)}
+        """Of each pair, what its last look sees: the one at the columns' own cells."""
         candidates = [
             Candidate(
                 pair=each.pair,
                 level=place,
-                error=each.wrong - CAUTION * each.std,
-                cells=np.sort(np.maximum(each.expected.ravel(), 0.0).astype(np.float32)),
+                error=errors[place]
+                if each.query.bins is None or errors[place] <= 0
+                else errors[place] * part_mended(seen[place], whole[each.pair], each.std),
+                cells=cells[place],
                 shrink=math.sqrt(prod(1 - 1 / size for size in each.expected.shape)),
                 price=self._price(each.query),
                 power=1 if basic else 2,

@@ -105,12 +105,11 @@ def _farthest(
     model.margins = {
         axis: single[name] for axis, name in enumerate(model.columns) if name in single
     }
-    around = np.meshgrid(*(np.arange(size) for size in model.counts.shape), indexing="ij")
-    ceilings = model.ceilings_of_cells([each.reshape(-1) for each in around], confidence)
-    if ceilings is None:
+    if not model.margins:
         return reach
-    counts = model.counts.reshape(-1)
-    return min(reach, float(np.maximum(counts, ceilings - counts).max()))
+    every = tuple(range(model.counts.ndim))
+    ceilings = model.ceilings(np.ones((1,) * len(every), dtype=bool), every, confidence)
+    return min(reach, float(np.maximum(model.counts, ceilings - model.counts).max()))
 
 
 def read_from_whole_counts(

@@ -1,7 +1,8 @@
 """Which pairs of columns to measure, how coarsely and how loudly: decided on noisy numbers alone.
 
 For each pair and each coarseness there is a noisy count of the rows that the present model gets
-wrong. Measuring the pair with noise sigma replaces that error by the noise: about 0.8 sigma for each
+wrong. What counts is the error in the table's own cells: a measurement by bins leaves what differs inside them (`part_mended`).
+Measuring the pair with noise sigma replaces the error by the noise: about 0.8 sigma for each
 cell that is larger than the noise, and the cell itself for those that are not. For a price lambda of
 budget each pair takes the coarseness and sigma that gain most; the pairs of the best gain per cost
 are taken while the budget lasts, and lambda is the one whose total gain is largest. A pair's gain
@@ -19,6 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Floats, Singles
+from discreet.families.tables.release.predicted_variation import drawing_error
 
 MEAN_ABSOLUTE = 0.8
 """The mean absolute value of a standard normal number, about."""
@@ -41,7 +43,7 @@ class Candidate:
     pair: int
     level: int
     error: float
-    """Rows that the model gets wrong, a cautious estimate."""
+    """Rows that the model gets wrong in the table's own cells and this could mend, a cautious estimate."""
     cells: Singles
     """The model's expected counts, in increasing order."""
     shrink: float
@@ -71,6 +73,26 @@ def lost_to_noise(cells: Floats | Singles, std: Floats, shrink: float = 1.0) -> 
     lost = np.searchsorted(cells, LOST_BELOW * std)
     below = np.concatenate([[0.0], np.cumsum(cells, dtype=np.float64)])[lost]
     return np.asarray(2 * below + MEAN_ABSOLUTE * std * (len(cells) - lost) * shrink)
+
+
+def beyond_chance(error: float, cells: Floats | Singles) -> float:
+    """The part of an error that is a missed dependence: the chance of drawing adds to it in squares."""
+    chance = float(drawing_error(cells).sum())
+    return math.sqrt(max(max(error, 0.0) ** 2 - chance**2, 0.0))
+
+
+def part_mended(seen: float, whole: float, std: float) -> float:
+    """The part of the dependence `seen` by bins that measuring these mends in the table's own cells, where `whole` is seen.
+
+    What differs inside the bins is left. Both parts of a dependence are orthogonal, so their squares are taken to add up
+    to that of the whole. If bins see all of it, all is mended; if they see little of it, next to nothing. Both numbers have noise
+    of `std`, and only what is beyond it is believed to be inside the bins.
+    """
+    doubt = CAUTION * 2 * std * math.hypot(seen, whole)
+    left = math.sqrt(max(whole**2 - seen**2 - doubt, 0.0))
+    if left <= 0:
+        return 1.0
+    return min((whole - left) / seen, 1.0) if seen > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

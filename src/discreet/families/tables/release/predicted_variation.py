@@ -16,6 +16,7 @@ from math import prod
 
 import numpy as np
 
+from discreet.arrays import Floats, Singles
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
@@ -71,16 +72,20 @@ def noise_variation(
 def sampling_variation(cells: int, people: int) -> float:
     """By how much `people` rows drawn from known shares differ from these shares, on average.
 
-    Nobody can foresee it from the columns alone. With counts of mean m, E|count - m| is 2 m exp(-m) up to 1, and
-    about the square root of 2 m / pi beyond.
+    Nobody can foresee it from the columns alone.
     """
     if cells == 1:
         return 0.0
     ranks = np.geomspace(1.0, float(cells), PLACES)
     means = people / (_harmonic(cells) * ranks)
-    off = np.where(means <= 1, 2 * means * np.exp(-means), np.sqrt(2 * means / np.pi))
+    off = drawing_error(means)
     summed = float(np.trapezoid(off * ranks, np.log(ranks)) + (off[0] + off[-1]) / 2)
     return min(1.0, summed / people / 2)
+
+
+def drawing_error(means: Floats | Singles) -> Floats | Singles:
+    """E|count - m| for counts of mean m that fall by chance: 2 m exp(-m) up to 1, and about the square root of 2 m / pi beyond."""
+    return np.where(means <= 1, 2 * means * np.exp(-means), np.sqrt(2 * means / np.pi))
 
 
 def model_variation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from discreet.families.shared.estimate.risk import at_part_of_risk
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
 from discreet.families.tables.answer.models.cell_errors import CellErrors
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
+from discreet.families.tables.estimate.consistent import Filled
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable, exact
@@ -199,19 +200,23 @@ class ModelTable(WeightedTable):
         return max(0.0, self.distance) + self.law.half_width(float(two_sided))
 
 
-def model_residuals(models: Iterable[ModelTable]) -> dict[tuple[str, ...], tuple[Floats, float]]:
+def model_residuals(models: Iterable[ModelTable]) -> dict[tuple[str, ...], Filled]:
     """What the tables of a model say of the residual of each set of columns, and how far that is off in a cell.
 
     Several tables hold the residual of a set, each rounded to whole rows. The first one's is taken for all, so that tables agree.
     """
-    found: dict[tuple[str, ...], tuple[Floats, float]] = {}
+    found: dict[tuple[str, ...], Filled] = {}
     for model in models:
         for own in subsets(model.columns):
             if own not in found:
                 axes = tuple(a for a, name in enumerate(model.columns) if name not in own)
                 table = centred(np.asarray(model.counts.sum(axis=axes), dtype=np.float64))
-                found[own] = table, max(model.usually_off, 1.0) / max(1, table.size)
+                found[own] = Filled(table, partial(_off_in_a_cell, model, max(1, table.size)))
     return found
+
+
+def _off_in_a_cell(model: ModelTable, cells: int) -> float:
+    return max(model.usually_off, 1.0) / cells
 
 
 def models_of(evidence: Evidence) -> list[ModelTable]:
