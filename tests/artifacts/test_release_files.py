@@ -126,6 +126,9 @@ def test_a_tree_of_the_second_format_is_read_and_verified_as_before() -> None:
         again = release_from_members(second)
         assert release_members(again) == subject.members
         assert verify(opened(second)).ok
+        renamed = json.loads(subject.members["manifest.json"]) | {"version": 2}
+        altered = {**subject.members, "manifest.json": json.dumps(renamed).encode()}
+        assert not verify(opened(altered)).ok
         levels = zip(_levels(again), _levels(release_from_members(subject.members)), strict=True)
         for one, other in levels:
             np.testing.assert_array_equal(one.nodes, other.nodes)

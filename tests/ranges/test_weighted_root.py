@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.baselines.histogram_engine import histogram_schema
+from discreet.artifacts.manifest import Kept
+from discreet.artifacts.release import FORMAT_VERSION
 from discreet.families.ranges.answer.levels import bridge_root
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.bridges import BridgeLevel, bridged
@@ -87,7 +89,7 @@ def test_a_release_without_weights_is_read_as_before(monkeypatch):
     made = prepared((300,))
     with drawing(np.full(300, 50), made) as draw:
         (measured,) = draw().trees
-    assert "weights" not in measured.stored(lambda array: 0) and not measured.weights
+    assert "weights" not in measured.stored(Kept(FORMAT_VERSION)) and not measured.weights
     layers = layers_of(measured)
     assert layers[0].weighted is None and layers[0].precision[0] > 0
 

@@ -78,8 +78,8 @@ MARGINALS = (
         name="a-models-claim-forgets-that-a-cell-may-be-empty",
         trap=42,
         file="src/discreet/families/tables/release/claims.py",
-        old="np.maximum(counts, ceilings - counts)",
-        new="(ceilings - counts)",
+        old="np.maximum(model.counts, ceilings - model.counts)",
+        new="(ceilings - model.counts)",
         tests=(
             "tests/marginals/test_claims.py::"
             "test_a_cell_of_a_model_is_off_by_what_its_columns_allow",

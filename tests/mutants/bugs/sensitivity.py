@@ -211,8 +211,8 @@ SENSITIVITY = (
         name="rows-of-a-broken-run-count-again",
         trap=3,
         file="src/discreet/engines/sources.py",
-        old="    shown = [one for one in below if not _is_left_behind(one.parts)]\n",
-        new="    shown = below\n",
+        old="if not _is_left_behind(one.relative_to(folder).parts)]",
+        new="]",
         tests=("tests/engines/test_sources.py::test_what_a_broken_run_left_behind_is_not_counted",),
     ),
     Mutant(

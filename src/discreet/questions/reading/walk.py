@@ -53,8 +53,8 @@ CLOCK_REFUSAL = (
 )
 _USED = (
     "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, trunc, "
-    "sign, sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, concat_ws, coalesce, nullif, greatest, least, CAST, extract, "
-    "date_trunc, last_day, datediff, strftime, to_char, dayname and monthname."
+    "sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
+    "date_trunc, datediff, strftime, to_char, dayname and monthname."
 )
 
 
