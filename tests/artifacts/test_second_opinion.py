@@ -345,7 +345,7 @@ def test_it_sees_more_numbers_than_a_query_has(tmp_path: Path) -> None:
 
 
 def test_it_takes_no_query_as_recorded_that_it_does_not_know(tmp_path: Path) -> None:
-    """Of a query without a rule the file's sensitivity is believed, and said so; not 0, and not for any name."""
+    """If it has no rule for a query, it believes the sensitivity in the file, and says so; but not 0, and not for any name."""
     tried = 0
     for title, members in of_every_kind().items():
         manifest = json.loads(members["manifest.json"])

@@ -95,7 +95,7 @@ def test_thousands_are_read_in_groups_of_three_digits_only(
     assert codes(tmp_path, WHOLE, [text], decimal=",", thousands=".") == [WHOLE.code_of(value)]
 
 
-@pytest.mark.parametrize("mark", ["'", " ", "\u00a0", "\u202f", ",", "_", "$", "*"])
+@pytest.mark.parametrize("mark", ["'", "’", " ", "\u00a0", "\u2009", "\u202f", ",", "_"])
 def test_other_marks_of_thousands_are_read(tmp_path: Path, mark: str) -> None:
     texts = [f"1{mark}234.5", f"12{mark}34", "17.9"]
     assert codes(tmp_path, WHOLE, texts, thousands=mark) == [
@@ -192,6 +192,9 @@ def test_identifiers_and_categories_keep_their_text(tmp_path: Path) -> None:
         ('thousands = ".."', "`thousands` is '..'"),
         ('thousands = "."', "`thousands` is '.'"),
         ('thousands = "1"', "`thousands` is '1'"),
+        ('thousands = "-"', "`thousands` is '-'"),
+        ('thousands = "\\u0000"', "`thousands` is "),
+        ('thousands = "\\n"', "`thousands` is "),
         ('date_format = "%d.%m.%y"', "`date_format` is"),
         ('date_format = "dd.mm.yyyy"', "`date_format` is"),
         ('date_format = "%Y-%d-%m"', "`date_format` is"),

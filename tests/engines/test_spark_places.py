@@ -70,7 +70,7 @@ def test_an_rdd_runs_any_program_and_is_refused_until_it_has_run(spark: Any) -> 
 
 
 class Java:
-    """Of a class of this name, as Java says it."""
+    """Stands for a Java object whose class has this name."""
 
     def __init__(self, name: str, relation: Java | None = None) -> None:
         self._name, self._relation = name, relation

@@ -121,7 +121,7 @@ def test_misfits_of_large_cells_follow_those_of_other_large_cells():
 
 
 def test_a_distance_that_noise_of_columns_explains_says_little_of_the_misfit():
-    """Of 1,000 rows, noise of single columns explains 900, or 100 more or less by chance: so misfits vary."""
+    """A distance of 1,000 rows, of which noise of single columns explains 900, give or take 100 by chance: so misfits vary."""
     expected = np.hypot(900, 100 * KNOTS)
     wide, narrow = (
         misfits_of([1000.0], [5.0], [expected], [(900.0, chance)], np.array([50.0]), FAR)[0]
@@ -294,7 +294,7 @@ def test_sampling_errors_of_a_set_add_up_in_squares_and_all_others_as_they_are()
 
 
 def test_errors_of_few_cells_are_spread_evenly_and_of_many_by_their_counts():
-    """Of two by two cells three errors follow from the fourth, of a hundred by a hundred hardly any."""
+    """In two by two cells, three errors follow from the fourth. In a hundred by a hundred, hardly any do."""
     few = cells_of(np.outer([9900.0, 100.0], [9900.0, 100.0]) / 10_000, [0.0, 0.0])
     assert few.sampling == pytest.approx(np.full((2, 2), few.sampling[0, 0]))
     shares = 1 / np.arange(1.0, 101.0)

@@ -31,8 +31,9 @@ def agree(found: Any, wanted: Any) -> bool:
     return wanted is None or alike(found, wanted)
 
 
-def compare(ask: Ask, truth: Truth, seed: int) -> None:
-    answered = 0
+def compared(ask: Ask, truth: Truth, seed: int) -> tuple[int, list[object]]:
+    """How many statements were answered, and each row of DuckDB's that is not among the answers."""
+    answered, missed = 0, list[object]()
     made = Statements(seed)
     for sql in (made.statement() for _ in range(STATEMENTS)):
         try:
@@ -49,8 +50,9 @@ def compare(ask: Ask, truth: Truth, seed: int) -> None:
             # A group that an aggregate's own condition rules out may be missing; then it is empty.
             if not near and (wanted[1] in (0, None) or left_out):
                 continue
-            assert any(all(map(agree, one, wanted)) for one in near), (sql, wanted, found[:12])
-    assert answered >= ANSWERED
+            if not any(all(map(agree, one, wanted)) for one in near):
+                missed.append((sql, wanted, found[:12]))
+    return answered, missed
 
 
 def as_numbers(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -62,11 +64,13 @@ def as_numbers(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def test_a_release_answers_generated_statements_as_duckdb_does(
     seed: int, exact_release: Ask, truth: Truth
 ) -> None:
-    compare(exact_release, truth, seed)
+    answered, missed = compared(exact_release, truth, seed)
+    assert not missed and answered >= ANSWERED
 
 
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_a_curator_answers_generated_statements_as_duckdb_does(
     seed: int, exact_curator: Ask, truth: Truth
 ) -> None:
-    compare(exact_curator, truth, seed)
+    answered, missed = compared(exact_curator, truth, seed)
+    assert not missed and answered >= ANSWERED

@@ -143,7 +143,7 @@ class TreeMeasurement:
     path_epsilon: Fraction
     cost: Cost
     weights: tuple[int, ...] = ()
-    """Of each place of the first level in the root's number, if that is not a plain count."""
+    """One for each place of the first level. The root adds up rows times these; none if it is a plain count."""
 
     def stored(self, kept: Keeper) -> dict[str, Any]:
         return {

@@ -49,23 +49,23 @@ class CsvOptions:
     def mistakes(self) -> list[str]:
         names, form = self.names or (), self.date_format
         is_date = re.fullmatch(_DATE_FORMAT, form) and set(re.findall("%.", form)) == {*_DIGITS}
-        wrong = {
-            "`header` is false and there are no `names`; list the file's columns in order.": self.names is None and not self.header,
-            "`names` is empty; list the file's columns in order.": self.names == (),
-            f'`delimiter` is {self.delimiter!r}; write one character, such as "," or "\\t".': len(self.delimiter) != 1 or self.delimiter in "\r\n\x00",
-            f'`quote` is {self.quote!r}; write one ASCII character, or "" for none.': len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n", "\x00"),
-            f"`quote` and `delimiter` are both {self.quote!r}; they must differ.": self.quote and self.quote == self.delimiter,
-            f"`encoding` is {self.encoding!r}; write one of {', '.join(ENCODINGS)}.": self.encoding not in ENCODINGS,
-            f'`decimal` is {self.decimal!r}; write "." or ",".': self.decimal not in (".", ","),
-            f'`thousands` is {self.thousands!r}; write one character, such as "." or "\'", and not the `decimal`.': len(self.thousands) > 1 or self.thousands == self.decimal or self.thousands.isalnum(),
-            f'`date_format` is {form!r}; write %d, %m and %Y once each, as in "%d.%m.%Y" or "%m/%d/%Y".': not is_date or form == "%Y-%d-%m",
-        }  # fmt: skip
+        wrong = [
+            (self.names is None and not self.header, "`header` is false and there are no `names`; list the file's columns in order."),
+            (self.names == (), "`names` is empty; list the file's columns in order."),
+            (len(self.delimiter) != 1 or self.delimiter in "\r\n\x00", f'`delimiter` is {self.delimiter!r}; write one character, such as "," or "\\t".'),
+            (len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n", "\x00"), f'`quote` is {self.quote!r}; write one ASCII character, or "" for none.'),
+            (self.quote and self.quote == self.delimiter, f"`quote` and `delimiter` are both {self.quote!r}; they must differ."),
+            (self.encoding not in ENCODINGS, f"`encoding` is {self.encoding!r}; write one of {', '.join(ENCODINGS)}."),
+            (self.decimal not in (".", ","), f'`decimal` is {self.decimal!r}; write "." or ",".'),
+            (len(self.thousands) > 1 or self.thousands not in ".,'’_ \u00a0\u2009\u202f" or self.thousands == self.decimal, f"`thousands` is {self.thousands!r}; write one of . , ' _ or a blank, and not the `decimal`."),
+            (not is_date or form == "%Y-%d-%m", f'`date_format` is {form!r}; write %d, %m and %Y once each, as in "%d.%m.%Y" or "%m/%d/%Y".'),
+        ]  # fmt: skip
         found = [f"in `names`, {name!r}: {each}" for name in names for each in name_mistakes(name)]
         found += [
             f"`names` holds {left!r} and {right!r}, which are one name to a SQL engine; rename one."
             for left, right in clashes(names)
         ]
-        found += [said for said, is_wrong in wrong.items() if is_wrong]
+        found += [said for is_wrong, said in wrong if is_wrong]
         found += text_mistakes(self.delimiter, "`delimiter`")
         for text in self.null_strings:
             found += text_mistakes(text, "a text of `null_strings`")

@@ -284,7 +284,7 @@ class AdaptiveFitting:
         errors = [each.wrong - CAUTION * each.std for each in looks]
         seen = list(map(beyond_chance, errors, cells))
         whole = {each.pair: own for each, own in zip(looks, seen, strict=True)}
-        """Of each pair, what its last look sees: the one at the columns' own cells."""
+        """What the last look at each pair sees. That look is at the columns' own cells."""
         candidates = [
             Candidate(
                 pair=each.pair,
