@@ -85,9 +85,10 @@ class Tree:
             if int(further.max(initial=0)) > most or int(further.sum()) + len(nodes) > most:
                 raise BadInput(f"Level {level + 1} of the tree has more than {most:,} nodes.")
             many = further.astype(np.int64) + 1
-            nodes, place = np.repeat(nodes, many, axis=0), np.arange(many.sum())
-            place -= np.repeat(np.cumsum(many) - many, many)  # among the children of a node
-            nodes[:, axis] = np.repeat(first, many) + place.astype(np.uint64)
+            first -= (np.cumsum(many) - many).astype(np.uint64)  # may wrap, and the sum wraps back
+            times = int(many[0]) if len(many) and np.all(many == many[0]) else many
+            nodes = np.repeat(nodes, times, axis=0)
+            nodes[:, axis] = np.repeat(first, times) + np.arange(len(nodes)).astype(np.uint64)
         return nodes
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,13 +4,10 @@ A table whose unit is an identifier is bounded once, and a CSV file is parsed on
 and summed values that spills beyond the memory limit. Any other source is scanned anew by each verb. A few
 marginals are counted in one scan, by GROUPING SETS; many from the rows' codes (`passes.Counting`).
 
-Counts of tree nodes in DuckDB: from one scan wherever the rows, or the cells, are few enough.
-
-Three ways, chosen by the schema, the shape of the tree and the number of rows; each is exact:
+Tree nodes are counted in one of three exact ways, which the schema, the shape of the tree and the number of rows choose:
   - few cells: one grouping of the rows by cell, kept, which every level sums up;
-  - up to 52 million rows: their keys, read once and held in memory (see `held_keys`);
-  - more rows, or levels that halve their columns in some other order: a grouping by a prefix for the
-    levels near the root, and a scan joined with the asked nodes for each level below.
+  - up to 52 million rows: their keys, read once and held in memory (`held_keys`);
+  - more rows, or levels that halve their columns in another order: queries alone (`sql.nodes`).
 """
 
 from __future__ import annotations
@@ -168,9 +165,8 @@ class DuckDBEngine(SqlEngine):
         found, place = alone(self._schema, sets)
         counting = Counting(found)
         names, query = self._slots_query(found)
-        self._session.stream(
-            query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
-        )
+        add = counting.add
+        self._session.stream(query, lambda batch: add(dict(zip(names, batch, strict=True))))
         return found, place, counting.totals
 
     def _slots_query(self, found: Sequence[Grouping]) -> tuple[list[str], exp.Select]:
