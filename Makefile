@@ -106,7 +106,7 @@ mutants: $(VENV)/.test
 	@$(BIN)/python tests/mutants/run.py
 
 audit: $(VENV)/.test
-	@$(BIN)/python -m discreet.audits
+	@$(BIN)/python -m tests.harness.audits
 	@$(BIN)/python -m tests.harness.concurrency --fast
 
 clean:

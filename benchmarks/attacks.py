@@ -30,16 +30,17 @@ from discreet.audits.attacking.reconstructing import (
     balanced_secret,
     from_curator,
     from_release,
+    hashed_subsets,
     schema_of,
-    subsets_from_release,
+    share,
 )
-from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.local.clients.drawing import randomised
 from discreet.local.collector.collecting import estimate
 from discreet.local.collector.frequencies import Frequencies
 from discreet.local.protocols.protocol import lower_exp, variance_of_share
 from discreet.local.protocols.randomised_response import RandomisedResponse
 from discreet.local.question import PROTOCOLS, Question
+from tests.harness.suite import ShrunkNoise
 
 ADULT = [
     "age",
@@ -59,6 +60,18 @@ ADULT = [
     "income",
 ]
 PARTS = ("decoding", "ours", "membership", "unique", "local")
+
+
+def subsets_from_release(
+    table, bits: np.ndarray, budget: dc.Budget, workload: str, questions: int, seed: int
+) -> float:
+    """The same subset counts, asked of a release; the share recovered."""
+    conditions, subsets = hashed_subsets(len(bits), questions, seed)
+    reader = table.released([workload], budget)
+    asked = [f"SELECT count(*) FROM people WHERE secret = 1 AND {each}" for each in conditions]
+    told = reader.ask_many(asked, whole=False)
+    answers = np.array([float(each.columns[0].estimate[0]) for each in told])
+    return share(decoded(subsets, answers), bits)
 
 
 def decoding() -> bool:

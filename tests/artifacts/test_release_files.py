@@ -30,7 +30,6 @@ from discreet.artifacts.files import (
 )
 from discreet.artifacts.measurement import Selection, TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Release
-from discreet.audits.forgery import subjects
 from discreet.errors import BadRelease
 from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.tables.queries.cell_count import CellCount
@@ -40,6 +39,7 @@ from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum
 from discreet.releases.verifying import verify
 from tests.artifacts.older_formats import in_first_format, in_second_format, npy
+from tests.harness.forgery import subjects
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
 ROWS: list[dict[str, Any]] = [{"age": 3, "sex": "F"}, {"age": 17, "sex": None}]

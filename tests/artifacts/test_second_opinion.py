@@ -26,7 +26,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 import discreet as dc
 from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import read_members, write_members
-from discreet.audits.forgery import subjects
 from discreet.families.groups.queries.group_ranges import GroupStrategy
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.privacy.adjacency import Sensitivity
@@ -34,6 +33,7 @@ from discreet.privacy.laws import LAWS, DiscreteGaussianLaw
 from discreet.queries.registry import query_types
 from discreet.releases.verifying import verify
 from tests.artifacts.older_formats import in_second_format, npy
+from tests.harness.forgery import subjects
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "check_release.py"
 _SPEC = importlib.util.spec_from_file_location("check_release", SCRIPT)

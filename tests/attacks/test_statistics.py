@@ -14,8 +14,8 @@ from discreet.attacks.differencing import Aggregate
 from discreet.attacks.differencing import difference as follow
 from discreet.attacks.membership import Advantage, homer_scores, most_advantage
 from discreet.audits.attacking import average, difference, match, member
-from discreet.audits.guessing.suite import ShrunkNoise
 from discreet.errors import BadInput
+from tests.harness.suite import ShrunkNoise
 
 SCHEMA = dc.Schema.loads(
     'dataset = "t"\n[columns.sex]\nkind = "category"\nvalues = ["F", "M"]\nother = false\nnulls = "exclude"\n'

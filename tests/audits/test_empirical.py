@@ -22,7 +22,7 @@ from discreet.audits.guessing.game import (
     lowest_share,
 )
 from discreet.audits.guessing.game import log_ratio as log_ratio_of
-from discreet.audits.guessing.subjects import FAST_RUNS, MUTANT, RUNS, SUBJECTS, joint_epsilon
+from discreet.audits.guessing.subjects import FAST_RUNS, RUNS, SUBJECTS, joint_epsilon
 from discreet.core.mechanisms import DiscreteLaplace
 from discreet.core.mechanisms.registry import MECHANISMS
 from discreet.core.noise import DrawnNoise
@@ -30,6 +30,7 @@ from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from tests.harness.suite import MUTANT
 
 ONE = Fraction(1)
 EVERY = [subject for subjects in SUBJECTS.values() for subject in subjects]

@@ -16,12 +16,8 @@ from discreet.audits.guessing.releases import (
     _alert,
     _choice,
     audit_release,
-    recorded_laws,
 )
-from discreet.audits.guessing.subjects import MUTANT
-from discreet.audits.guessing.suite import ShrunkNoise, registered_algorithms, release_jobs
 from discreet.audits.guessing.tables import ends_of, neighbouring_tables
-from discreet.audits.material.tables import _COLUMNS
 from discreet.audits.observing import Step
 from discreet.cli.commands.auditing import command
 from discreet.core.mechanisms import DiscreteLaplace
@@ -33,6 +29,14 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.measurable import Marginal
 from discreet.schema import Schema
+from tests.harness.material.tables import _COLUMNS
+from tests.harness.suite import (
+    MUTANT,
+    ShrunkNoise,
+    recorded_laws,
+    registered_algorithms,
+    release_jobs,
+)
 
 OWN = """
 dataset = "people"
@@ -315,7 +319,7 @@ def test_a_delta_for_a_mechanism_without_one_is_refused():
 
 @pytest.mark.trust
 def test_the_whole_suite_passes_and_sees_every_mutant():
-    from discreet.audits.__main__ import main
+    from tests.harness.audits import main
 
     assert main([]) == 0
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.audits.material.tables import GeneratedTable
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.core.vault import Vault
 from discreet.errors import BadInput
 from discreet.ledger import Ledger

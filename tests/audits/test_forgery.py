@@ -14,7 +14,8 @@ import pytest
 
 from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import MANIFEST, release_from_members, release_members
-from discreet.audits.forgery import (
+from discreet.releases.verifying import verify
+from tests.harness.forgery import (
     EXCUSED,
     NOT_FITTED_AGAIN,
     ONLY_COMPUTED_AGAIN,
@@ -25,8 +26,7 @@ from discreet.audits.forgery import (
     registered,
     subjects,
 )
-from discreet.audits.material.alterations import alterations
-from discreet.releases.verifying import verify
+from tests.harness.material.alterations import alterations
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,7 +73,7 @@ def test_alterations_reach_every_text_number_and_array_of_a_file() -> None:
 def test_the_harness_sees_a_verifier_that_accepts_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("discreet.audits.forgery.is_refused", lambda members, thorough: False)
+    monkeypatch.setattr("tests.harness.forgery.is_refused", lambda members, thorough: False)
     subject = next(subjects())
     found = forge(subject)
     assert found.failed and len(found.accepted) > found.tried * 0.9

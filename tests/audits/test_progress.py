@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from discreet.audits.progress import Progress
+from tests.harness.progress import Progress
 
 
 class _Terminal(io.StringIO):

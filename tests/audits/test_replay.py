@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from discreet.artifacts.measurement import Measurement
-from discreet.audits.material.tables import GeneratedTable, possible, random_table
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.audits.observing import Divergence, Step
 from discreet.core.vault import Grant
 from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.privacy.budget import Budget
-from discreet.releases.algorithms import all_algorithms
 from discreet.schema import Schema
+from tests.harness.material.tables import all_algorithms, possible, random_table
 from tests.harness.random_neighbours import neighbours
 from tests.harness.replay import audit_pairs, check_neighbours, compared, traced
 from tests.releasing import release

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.audits.losses import step_losses
-from discreet.audits.material.tables import GeneratedTable, random_table, written
 from discreet.audits.observing import Divergence, Tape, recording, replaying
 from discreet.curator.planning import plan_question
 from discreet.ledger import Ledger
@@ -26,6 +26,7 @@ from discreet.privacy.budget import Notion
 from discreet.privacy.cost import Accounting
 from discreet.queries import tallies
 from discreet.questions.dialects.curator_sql import parse_curator_question
+from tests.harness.material.tables import random_table, written
 from tests.harness.random_neighbours import neighbours
 from tests.harness.replay import check_charged
 

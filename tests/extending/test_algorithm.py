@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audits.material.tables import possible
 from discreet.errors import BadInput
 from discreet.queries.classes import parse_class
 from discreet.queries.registry import registered
-from discreet.releases.algorithms import algorithm_for, all_algorithms
+from discreet.releases.algorithms import algorithm_for
 from tests.extending.even_split import FAMILY
 from tests.extending.test_family import FRAME, SCHEMA
 from tests.extending.whole_way import Way, walked
+from tests.harness.material.tables import all_algorithms, possible
 
 TEXT = "marginals(1)"
 YOUNG = "SELECT count(*) FROM people WHERE age < 6"

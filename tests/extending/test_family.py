@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.audits.forgery import registered as forged_classes
-from discreet.audits.material.tables import possible
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.queries.classes import parse_class
 from discreet.queries.registry import Family, register, registered
 from tests.extending.remainders import FAMILY
 from tests.extending.whole_way import Way, walked
+from tests.harness.forgery import registered as forged_classes
+from tests.harness.material.tables import possible
 
 SCHEMA = dc.Schema.loads(
     """

@@ -13,8 +13,7 @@ import pytest
 import discreet as dc
 from discreet.audits.guessing.laws import checked_law
 from discreet.audits.guessing.releases import audit_release
-from discreet.audits.guessing.suite import ShrunkNoise
-from discreet.audits.material.tables import GeneratedTable
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput, BadRelease
 from discreet.families.shared.estimate.combination import half_width
@@ -28,6 +27,7 @@ from discreet.releases.verifying import verify
 from discreet.samplers import laws as sampler_table
 from tests.extending.staircase import StaircaseLaw, draw_staircase, offer_staircase
 from tests.harness.replay import check_neighbours
+from tests.harness.suite import ShrunkNoise
 from tests.releasing import release
 
 SCHEMA = dc.Schema.loads(

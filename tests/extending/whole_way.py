@@ -12,10 +12,10 @@ from typing import Any
 import discreet as dc
 from discreet.answering import ReleaseReader
 from discreet.audits.guessing.releases import audit_release
-from discreet.audits.guessing.suite import ShrunkNoise
-from discreet.audits.material.tables import GeneratedTable
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.releases.verifying import verify
 from tests.harness.replay import check_neighbours
+from tests.harness.suite import ShrunkNoise
 from tests.releasing import release
 
 BUDGET = dc.Budget(epsilon=2)

@@ -29,7 +29,6 @@ import duckdb
 import numpy as np
 import psycopg
 
-from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
 from discreet.queries.tallies import (
     Cells,
@@ -47,6 +46,7 @@ from discreet.questions.expressions import TRUE, Expression
 from discreet.schema import Schema
 from tests.harness.material.engine_rows import encoded_rows
 from tests.harness.material.spark_values import cast_values
+from tests.harness.progress import Progress
 from tests.postgres_server import READER, server
 from tests.spark_session import expect_a_long_run, setting
 

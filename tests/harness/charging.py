@@ -35,7 +35,6 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from discreet.audits.progress import Progress
 from discreet.core.vault import Vault
 from discreet.curator import Curator, learn_schema
 from discreet.errors import BadInput, Refused
@@ -48,6 +47,7 @@ from discreet.privacy.protection import Protected
 from discreet.queries.classes import parse_class
 from discreet.releases import release
 from discreet.schema import IntegerColumn, Schema
+from tests.harness.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.random import Generator

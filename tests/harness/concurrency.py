@@ -28,11 +28,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.audits.progress import Progress
 from discreet.core.alert import Alert
 from discreet.core.vault import Grant, Vault
 from discreet.engines.duckdb.engine import DuckDBEngine
 from discreet.families.shared.estimate.public_random import generator
+from tests.harness.progress import Progress
 from tests.harness.threads.drills import Drill, compared, mixtures
 from tests.harness.threads.free_order import outcome_of, planned, run_in_free_order
 from tests.harness.threads.interleaving import at_once

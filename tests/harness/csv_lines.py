@@ -14,7 +14,6 @@ import io
 import sys
 from collections.abc import Sequence
 
-from discreet.audits.progress import Progress
 from discreet.engines.csv.lines import LineRules
 from discreet.engines.csv.parts import cleaned_stretches
 from discreet.engines.csv.text import plain_lines, utf8_blocks
@@ -22,6 +21,7 @@ from discreet.families.shared.estimate.public_random import generator
 from tests.harness.file_neighbours import SMALL, FoundLeak, limited
 from tests.harness.files.csv_reference import reference_rows
 from tests.harness.files.records import NAMES, CsvFile, random_file
+from tests.harness.progress import Progress
 
 SPANNING = 8
 """One file in so many may have line breaks in quoted fields."""

@@ -20,12 +20,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.audits.progress import Progress
 from discreet.engines import open_engine
 from discreet.errors import DiscreetError
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.schema import Schema
+from tests.harness.progress import Progress
 from tests.harness.question_neighbours import written
 
 SCHEMA = Schema.loads("""

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.audits.observing import Divergence
-from discreet.audits.progress import Progress
 from discreet.engines import open_engine
 from discreet.engines.csv import limits as csv_limits
 from discreet.engines.csv.limits import CsvLimits
@@ -46,6 +45,7 @@ from tests.harness.command_line import printed, told_apart
 from tests.harness.files.csv_reference import reference_counts
 from tests.harness.files.records import NAMES, PLAINEST, CsvFile, changed, random_file
 from tests.harness.files.tables import TableFile, changed_table, random_table_file, table_counts
+from tests.harness.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -31,10 +31,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.audits.losses import step_losses
-from discreet.audits.material.tables import GeneratedTable, Job, possible
 from discreet.audits.observing import Divergence, RecordingNoise, ReplayingNoise, Tape
-from discreet.audits.progress import Progress
 from discreet.core.checked_engine import CheckedEngine
 from discreet.core.vault import Grant
 from discreet.curator.planning import Planned, plan_questions
@@ -50,6 +49,8 @@ from discreet.releases.run import release
 from discreet.schema import Schema
 from discreet.schema.columns.column import Column
 from tests.curator.random_sql import Conditions
+from tests.harness.material.tables import Job, possible
+from tests.harness.progress import Progress
 from tests.harness.question_neighbours import written
 from tests.harness.replay import check_charged, check_neighbours
 

@@ -27,7 +27,6 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from discreet.audits.progress import Progress
 from discreet.curator.planning import Planned, plan_questions
 from discreet.engines import open_engine
 from discreet.errors import DiscreetError
@@ -36,6 +35,7 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.questions.dialects.curator_sql import CuratorDialect
 from tests.curator.random_sql import Conditions
 from tests.every_kind import EVERY_KIND as SCHEMA
+from tests.harness.progress import Progress
 from tests.postgres_server import postgres_source
 from tests.spark_session import session
 

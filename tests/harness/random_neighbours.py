@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from discreet.audits.material.tables import GeneratedTable, Job, possible, random_row
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.errors import DiscreetError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import QueryClass
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
+from tests.harness.material.tables import Job, possible, random_row
 
 if TYPE_CHECKING:
     from numpy.random import Generator

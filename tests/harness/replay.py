@@ -21,16 +21,19 @@ from typing import TYPE_CHECKING
 
 from discreet.artifacts.files import release_bytes
 from discreet.artifacts.release import Release
-from discreet.audits.losses import StepLoss, step_losses, tree_levels
-from discreet.audits.material.tables import GeneratedTable, Job, random_table, written
+from discreet.audits.guessing.tables import GeneratedTable
+from discreet.audits.losses import StepLoss, Use, step_losses, tree_levels
 from discreet.audits.observing import Divergence, Tape, recording, replaying
 from discreet.core.noise import NoiseSource
 from discreet.errors import DiscreetError
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.laws import RoundedGaussianLaw
 from discreet.releases.run import release
 from discreet.schema import Schema
+from tests.harness.material.tables import Job, random_table, written
 from tests.harness.random_neighbours import neighbours, random_job
 
 if TYPE_CHECKING:
@@ -161,12 +164,24 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
     uses = [loss.use for loss in losses if loss.epsilon is None and loss.use is not None]
     if not uses:
         return
-    kind = type(uses[0].law)
-    if any(type(use.law) is not kind for use in uses):
-        raise Divergence("no joint delta is proved for noise of different laws")
-    delta = kind.joint_delta(uses, epsilon=budget.epsilon - pure)
+    delta = joint_delta(uses, epsilon=budget.epsilon - pure)
     if delta + naming > budget.delta:
         raise Divergence(f"a neighbour is told apart with delta {float(delta)}")
+
+
+def joint_delta(uses: Sequence[Use], *, epsilon: Fraction) -> Fraction:
+    """The delta at `epsilon` of several uses, each without an epsilon of its own.
+
+    Those of rounded Gaussian noise are continuous Gaussian mechanisms: their squared shifts, in sigmas, add.
+    """
+    if len(uses) == 1:
+        (use,) = uses
+        return use.law.cost(use.sensitivity, size=use.size, epsilon=epsilon).delta
+    if any(type(use.law) is not RoundedGaussianLaw for use in uses):
+        raise Divergence(f"no joint delta is proved for {len(uses)} uses of these laws")
+    rhos = [use.law.cost(use.sensitivity, size=use.size).rho for use in uses]
+    squares = sum((2 * rho for rho in rhos if rho is not None), Fraction(0))
+    return gaussian_delta(sigma_squared=1 / squares, l2_squared=1, epsilon=epsilon)
 
 
 def _check_mu(losses: Sequence[StepLoss], allowed: Fraction) -> None:

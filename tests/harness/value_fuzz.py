@@ -36,7 +36,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
 from discreet.engines.duckdb.dialect import DIALECT
 from discreet.engines.sql.dialect import Dialect
@@ -53,6 +52,7 @@ from tests.harness.oddities.postgres import postgres_cases
 from tests.harness.oddities.spark import spark_cases
 from tests.harness.oddities.values import CANARY, ROWS, Case, invented
 from tests.harness.oddities.watched_sources import STOPS, source_findings
+from tests.harness.progress import Progress
 
 _COLUMNS = """
 [columns.category]

@@ -14,7 +14,10 @@ import discreet as dc
 from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import read_members, release_members
 from discreet.artifacts.release import Naming, Release
-from discreet.audits.forgery import (
+from discreet.families.keys.queries import KeyCounts
+from discreet.privacy.cost import Cost
+from discreet.releases.verifying import verify
+from tests.harness.forgery import (
     Subject,
     a_few_of_each,
     as_by_another_version,
@@ -22,9 +25,6 @@ from discreet.audits.forgery import (
     forge_another_version,
     is_refused,
 )
-from discreet.families.keys.queries import KeyCounts
-from discreet.privacy.cost import Cost
-from discreet.releases.verifying import verify
 from tests.keys.towns import BUDGET, TOWNS, frame_of, schema_of
 from tests.releasing import release_to_file
 

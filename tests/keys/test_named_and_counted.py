@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from discreet.artifacts.release import Naming
 from discreet.audits.guessing.releases import audit_release
-from discreet.audits.material.tables import GeneratedTable
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.audits.observing import recording
 from discreet.engines import open_engine
 from discreet.families.keys.queries import KeyCounts

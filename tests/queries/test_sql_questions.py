@@ -15,8 +15,9 @@ from sqlglot.tokens import Tokenizer
 from discreet.errors import BadQuestion
 from discreet.questions.cells.functions import matches
 from discreet.questions.conditions import Leaf, Simple, normal_form, simple_of
-from discreet.questions.dialects.sql import Aggregate, parse_question
+from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expressions import Call, ColumnValue, Constant, Expression
+from discreet.questions.question import Aggregate
 from discreet.questions.spelling import readable_name, sql_name
 from discreet.schema import IntegerColumn, Schema
 from tests.releases_by_hand import people

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema
 from discreet.answering import ReleaseReader
-from discreet.audits.material.tables import GeneratedTable
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.audits.observing import Divergence
 from discreet.core.vault import Vault
 from discreet.errors import BadInput

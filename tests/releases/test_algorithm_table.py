@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.artifacts.measurement import Measurement
-from discreet.audits.guessing.suite import OPEN_SCHEMAS
 from discreet.core.mechanisms import DiscreteGaussian, RoundedGaussian
 from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Grant
@@ -26,11 +25,12 @@ from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.privacy.shares import accountings
-from discreet.queries.class_tables import example_texts
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.releases.algorithms import algorithm_for, all_algorithms
+from discreet.releases.algorithms import algorithm_for
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
+from tests.harness.material.tables import all_algorithms, example_texts
+from tests.harness.suite import OPEN_SCHEMAS
 from tests.releases.conftest import people_schema
 from tests.releasing import release
 

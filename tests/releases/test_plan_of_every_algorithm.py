@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audits.material.tables import possible
 from discreet.privacy.budget import Budget
 from discreet.releases.planning import plan
 from discreet.schema import Schema
+from tests.harness.material.tables import possible
 
 SCHEMA = Schema.loads(
     'dataset = "people"\npeople = 1000\nadjacency = "change-one"\n'

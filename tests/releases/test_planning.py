@@ -14,8 +14,9 @@ from discreet.errors import BadInput
 from discreet.families.numbers.queries.one_number import Means
 from discreet.privacy.budget import Budget
 from discreet.releases import planning, run
-from discreet.releases.planning import TargetError, plan
+from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare
+from discreet.releases.targets import TargetError
 from tests.releasing import release
 
 HALF = Budget(epsilon="1/2")

@@ -136,7 +136,7 @@ def _overlaid(offers: list[Estimates], region: Region, schema: Schema) -> list[E
 
 
 def _over(whole: Estimates, better: Estimates, region: Region, schema: Schema) -> Estimates:
-    """The groups of `whole`; those that `better` has are taken from there."""
+    """The groups of `whole`, with those of `better` in their place where it has them."""
     place, there = places_of(whole.codes, better.codes, region.groups, schema)
     if not there.any():
         return whole

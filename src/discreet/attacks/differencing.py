@@ -129,7 +129,7 @@ def _natural(person: str) -> tuple[int, str]:
 
 
 def averaged(answer: Callable[[], float], times: int) -> float:
-    """The mean of so many answers to one question. Its error falls with the root of their number."""
+    """The mean of several answers to one question. Its error falls with the root of their number."""
     return float(np.mean([answer() for _ in range(times)]))
 
 

@@ -72,7 +72,7 @@ class Traces:
         return cls(np.where(strolls, away, place))
 
     def unicity(self, points: int, *, tries: int = 500, seed: int = 0) -> float:
-        """The share of people whom so many random points of their trace fit alone."""
+        """The share of people who are the only ones that fit `points` random points of their trace."""
         draws = generator(seed)
         people, hours = self.antennas.shape
         found = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 Progress = Callable[[str, float], None]
@@ -14,7 +14,7 @@ def quiet(step: str, done: float) -> None:
     """Tells nobody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Line:
     """How well an attack did against one way of publishing."""
 
@@ -22,6 +22,7 @@ class Line:
     """What was published."""
     value: float
     """The attack's measure, such as the share of secrets found."""
+    _: KW_ONLY
     lower: float | None = None
     upper: float | None = None
     """A 95% interval, where the value is a mean over several draws."""
@@ -40,7 +41,7 @@ class Line:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Series:
     """One line of a chart."""
 

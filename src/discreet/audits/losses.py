@@ -22,12 +22,20 @@ from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion import mu_squared_from_range
 from discreet.privacy.laws import NoiseLaw
-from discreet.privacy.laws.law import Use
 from discreet.samplers.exact import exp_minus
 
 PRECISION = 512
 """Bits of e^epsilon: more than any table of chances has."""
 MOST_KEYS_MOVED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Draws of a law on `size` numbers that a neighbour moves by `sensitivity`."""
+
+    law: NoiseLaw
+    sensitivity: Sensitivity
+    size: int
 
 
 @dataclass(frozen=True, slots=True)

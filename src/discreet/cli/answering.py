@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.artifacts.answers import Answers
 
 SHOWN_ROWS = 50
-"""On a terminal; a pipe gets all."""
+"""The most rows on a terminal; a pipe gets all."""
 
 
 def print_answers(question: str | None, answers: Answers) -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from discreet.privacy.budget import Budget
+    from discreet.schema import CsvOptions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+"""Above 0 and below 1."""
 
 
 def defaulted(flag: str, kind: Any, default: Any, words: str) -> Callable[[Function], Function]:
@@ -45,21 +53,6 @@ adjacency_option = click.option(
     type=click.Choice(["add-remove", "change-one"]),
     help="Which tables are neighbours. Default: as the dataset's cap says, else add-remove.",
 )
-delimiter_option = click.option(
-    "--delimiter",
-    metavar="CHARACTER",
-    help="The delimiter of a CSV file. Default: a comma.",
-)
-names_option = click.option(
-    "--names",
-    metavar="NAMES",
-    help="Every column of a CSV file without a header, in order, with commas.",
-)
-encoding_option = click.option(
-    "--encoding",
-    metavar="NAME",
-    help="The encoding of a CSV file, such as cp1252. Default: utf-8.",
-)
 yes_option = click.option(
     "--yes",
     is_flag=True,
@@ -73,7 +66,7 @@ convert_option = click.option(
 )
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="How often an interval contains the true value, such as 0.95.",
@@ -115,8 +108,33 @@ def algorithms_of(typed: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def budget_options(function: Function) -> Function:
-    """`--epsilon`, `--delta`, `--rho`, `--mu`: exact, as typed; 0.1 is one tenth."""
+@dataclass(frozen=True, slots=True)
+class TypedBudget:
+    """A budget as it was typed: exact, so 0.1 is one tenth."""
+
+    epsilon: str | None
+    delta: str
+    rho: str | None
+    mu: str | None
+
+    @property
+    def is_given(self) -> bool:
+        return any(each is not None for each in (self.epsilon, self.rho, self.mu))
+
+    def budget(self) -> Budget:
+        """Its own error says what is wrong with it."""
+        return budget_of(self.epsilon, self.delta, rho=self.rho, mu=self.mu)
+
+
+def budget_options(function: Callable[..., None]) -> Callable[..., None]:
+    """`--epsilon`, `--delta`, `--rho` and `--mu`, handed on as one value, `typed`."""
+
+    @wraps(function)
+    def command(
+        *args: Any, epsilon: str | None, delta: str, rho: str | None, mu: str | None, **rest: Any
+    ) -> None:
+        function(*args, typed=TypedBudget(epsilon, delta, rho, mu), **rest)
+
     for option in (
         click.option(
             "--mu",
@@ -133,55 +151,60 @@ def budget_options(function: Function) -> Function:
         ),
         click.option("--epsilon", metavar="NUMBER", help="The budget in all, such as 1 or 1/2."),
     ):
-        function = option(function)
-    return function
+        command = option(command)
+    return command
 
 
-def budget_of(
-    epsilon: str | None, delta: str, rho: str | None = None, mu: str | None = None
-) -> Any:
-    """The budget that was typed; its own error says what is wrong with it."""
+def budget_of(epsilon: str | None, delta: str, **others: str | None) -> Budget:
     from discreet.privacy.budget import Budget
 
-    return Budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
+    return Budget(epsilon=epsilon, delta=delta, **others)
 
 
-decimal_option = click.option(
-    "--decimal",
-    metavar="CHARACTER",
-    help="The decimal mark of a CSV file's numbers, if not a point: ','.",
-)
-thousands_option = click.option(
-    "--thousands",
-    metavar="CHARACTER",
-    help="What stands between groups of three digits in a CSV file's numbers, as in 1.234,5.",
-)
+_CSV_OPTIONS = {
+    "delimiter": ("CHARACTER", "The delimiter of a CSV file. Default: a comma."),
+    "names": ("NAMES", "Every column of a CSV file without a header, in order, with commas."),
+    "encoding": ("NAME", "The encoding of a CSV file, such as cp1252. Default: utf-8."),
+    "decimal": ("CHARACTER", "The decimal mark of a CSV file's numbers, if not a point: ','."),
+    "thousands": (
+        "CHARACTER",
+        "What stands between groups of three digits in a CSV file's numbers, as in 1.234,5.",
+    ),
+}
+"""The metavar and the help of each option."""
 
 
-def csv_options(
-    delimiter: str | None,
-    names: str | None,
-    encoding: str | None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-) -> Any:
-    """How a CSV file is written, as it was typed; None where nothing was said."""
+def csv_options(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The named options of how a CSV file is written, handed on as one value, `csv`; None where nothing was said."""
+
+    def decorated(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(*args: Any, **given: Any) -> None:
+            said = {flag: given.pop(flag) for flag in flags}
+            function(*args, csv=_csv_of(**said), **given)
+
+        for flag in reversed(flags):
+            metavar, words = _CSV_OPTIONS[flag]
+            command = click.option(f"--{flag}", metavar=metavar, help=words)(command)
+        return command
+
+    return decorated
+
+
+def _csv_of(**said: str | None) -> CsvOptions | None:
     import csv
 
     from discreet.schema import CsvOptions
 
-    if all(each is None for each in (delimiter, names, encoding, decimal, thousands)):
+    typed: dict[str, Any] = {flag: text for flag, text in said.items() if text is not None}
+    if not typed:
         return None
-    usual = CsvOptions()
-    listed = None if names is None else next(csv.reader([names], skipinitialspace=True), [])
-    return CsvOptions(
-        header=listed is None,
-        names=None if listed is None else tuple(listed),
-        delimiter=usual.delimiter if delimiter is None else delimiter.replace("\\t", "\t"),
-        encoding=usual.encoding if encoding is None else encoding,
-        decimal=usual.decimal if decimal is None else decimal,
-        thousands=usual.thousands if thousands is None else thousands,
-    )
+    if "delimiter" in typed:
+        typed["delimiter"] = typed["delimiter"].replace("\\t", "\t")
+    if "names" in typed:
+        listed = next(csv.reader([typed["names"]], skipinitialspace=True), [])
+        typed |= {"header": False, "names": tuple(listed)}
+    return CsvOptions(**typed)
 
 
 def check_cap(cap: Any, *, yes: bool) -> None:

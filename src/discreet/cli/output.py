@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import click
 
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Control characters but for tabs and line breaks, and what turns around the order of letters."""
+"""Control characters except tabs and line breaks, and characters that reverse the order of letters."""
 
 
 def print_json(data: Any) -> None:

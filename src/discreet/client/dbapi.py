@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from discreet import errors
@@ -84,12 +85,7 @@ def connect(
     """
     parts = urlsplit(target)
     if parts.scheme not in ("http", "https"):
-        from discreet.answering import open_release
-
-        try:
-            return Connection(_OfFile(open_release(target), confidence))
-        except errors.DiscreetError as error:
-            raise InterfaceError(str(error)) from None
+        return Connection(_of_file(target, confidence))
     kind, _, name = parts.path.strip("/").rpartition("/")
     if kind not in ("releases", "datasets") or not name:
         raise InterfaceError(
@@ -99,77 +95,60 @@ def connect(
 
     service = to_service(f"{parts.scheme}://{parts.netloc}", token)
     if kind == "releases":
-        return Connection(_OfRelease(service.release(unquote(name)), confidence))
+        release = service.release(unquote(name))
+        return Connection(_of_service(release, "dataset", confidence=confidence))
     if (epsilon is None) == (accuracy is None):
         raise InterfaceError(
             "A live dataset needs the price of each question: epsilon, or accuracy."
         )
     budget = None if epsilon is None else Budget(epsilon=epsilon)
-    return Connection(_OfDataset(service.dataset(unquote(name)), budget, accuracy, confidence))
+    dataset = service.dataset(unquote(name))
+    asking = {"budget": budget, "accuracy": accuracy, "confidence": confidence}
+    return Connection(_of_service(dataset, "name", **asking))
 
 
-class _OfFile:
-    """Answers from a release file."""
+class _Source(NamedTuple):
+    """Where answers come from: a release file, a release of a service, or a live dataset."""
 
-    def __init__(self, reader: Any, confidence: float) -> None:
-        self._reader, self._confidence = reader, confidence
-
-    def ask(self, sql: str) -> Answers:
-        found: Answers = self._reader.ask(sql, confidence=self._confidence)
-        return found
-
-    def columns(self) -> tuple[str, list[tuple[str, str]]]:
-        schema = self._reader.schema
-        return schema.dataset, [(each.name, each.kind) for each in schema.columns]
+    ask: Callable[[str], Answers]
+    columns: Callable[[], tuple[str, list[tuple[str, str]]]]
+    """The table's name, and each column's name and kind."""
 
 
-class _OfRelease:
-    """Answers from a service's release."""
+def _of_file(path: str, confidence: float) -> _Source:
+    from discreet.answering import open_release
 
-    def __init__(self, release: Any, confidence: float) -> None:
-        self._release, self._confidence = release, confidence
-
-    def ask(self, sql: str) -> Answers:
-        found: Answers = self._release.ask(sql, confidence=self._confidence)
-        return found
-
-    def columns(self) -> tuple[str, list[tuple[str, str]]]:
-        told = self._release.describe()
-        return told["dataset"], [(each["name"], each["kind"]) for each in told["columns"]]
+    try:
+        reader = open_release(path)
+    except errors.DiscreetError as error:
+        raise InterfaceError(str(error)) from None
+    schema = reader.schema
+    listed = [(each.name, each.kind) for each in schema.columns]
+    return _Source(partial(reader.ask, confidence=confidence), lambda: (schema.dataset, listed))
 
 
-class _OfDataset:
-    """Live answers, each charged."""
+def _of_service(named: Any, table: str, **asking: Any) -> _Source:
+    """The source of a release or a dataset of a service. `table` is the field of its description that names the table."""
 
-    def __init__(
-        self, dataset: Any, budget: Budget | None, accuracy: str | None, confidence: float
-    ) -> None:
-        self._dataset, self._budget = dataset, budget
-        self._accuracy, self._confidence = accuracy, confidence
+    def columns() -> tuple[str, list[tuple[str, str]]]:
+        told = named.describe()
+        return told[table], [(each["name"], each["kind"]) for each in told["columns"]]
 
-    def ask(self, sql: str) -> Answers:
-        found: Answers = self._dataset.ask(
-            sql, budget=self._budget, accuracy=self._accuracy, confidence=self._confidence
-        )
-        return found
-
-    def columns(self) -> tuple[str, list[tuple[str, str]]]:
-        told = self._dataset.describe()
-        return told["name"], [(each["name"], each["kind"]) for each in told["columns"]]
+    return _Source(partial(named.ask, **asking), columns)
 
 
 class Connection:
     """A connection. Threads may share it."""
 
-    def __init__(self, source: Any) -> None:
-        self._source = source
+    def __init__(self, source: _Source) -> None:
+        self._source: _Source | None = source
 
     def cursor(self) -> Cursor:
         """A new cursor."""
         return Cursor(self)
 
     @property
-    def source(self) -> Any:
+    def source(self) -> _Source:
         """Where answers come from; `InterfaceError` once the connection is closed."""
         if self._source is None:
             raise InterfaceError("The connection is closed.")
@@ -177,8 +156,7 @@ class Connection:
 
     def columns(self) -> tuple[str, list[tuple[str, str]]]:
         """The table's name, and each column's name and kind."""
-        found: tuple[str, list[tuple[str, str]]] = self.source.columns()
-        return found
+        return self.source.columns()
 
     def commit(self) -> None:
         """Nothing: a charge stands as soon as it is made."""

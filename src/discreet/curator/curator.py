@@ -66,7 +66,7 @@ class Visitors:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """For the length of a question; refused once `close` was called."""
+        """Counts a question while it runs. It is refused once `close` was called."""
         # Before the lock, which another thread may have held at the fork.
         if os.getpid() != self._owner:
             raise BadInput(

@@ -37,7 +37,7 @@ SHARES_OF_A_SHARE = 8
 USUAL_ROWS = 20_000
 """The rows that a quantile's tree is made for, if the schema declares no number of people."""
 USUAL_KEYS = 256
-"""For how many of them a quantile's buckets leave room; more keys are then cut off."""
+"""The number of keys for which a quantile's buckets leave room; further keys are cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def _rank_error_of_tree(
 
 
 def _rank_error_of_choice(level: Fraction, basic: bool) -> float:
-    """The same of the choice, with its own share only: scores fall off like Laplace noise of this scale."""
+    """The rank error of the choice, with its own share: scores fall off like Laplace noise of this scale."""
     share = float(1 - TREE_SHARE)
     epsilon = share if basic else sqrt(8 * share)
     return sqrt(2) * 2 * float(max(level, 1 - level)) / epsilon

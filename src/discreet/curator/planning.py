@@ -177,7 +177,7 @@ class Planned:
 
     @property
     def most_keys(self) -> int:
-        """As many found keys as can be answered; further ones, in order, are left out."""
+        """The most found keys that can be answered; further ones, in order, are left out."""
         cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
         groups = prod(key_size(key, self.schema) for key in self.question.groups)
         return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))

@@ -75,7 +75,7 @@ class Record:
 
     @contextmanager
     def _alone(self, request: str) -> Iterator[None]:
-        """For one thread at a time that asks this very question."""
+        """Lets in one thread at a time that asks this very question."""
         with self._change:
             while request in self._asked:
                 self._change.wait()

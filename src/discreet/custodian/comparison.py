@@ -18,7 +18,7 @@ from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
 from discreet.queries.class_tables import counts_rows
 from discreet.queries.classes import NamesTables
-from discreet.questions.dialects.sql import Aggregate, Question
+from discreet.questions.question import Aggregate, Question
 
 BANNER = "NOT PRIVATE: computed from the raw rows without noise. For the custodian's eyes only."
 MOST_GROUPS = 1 << 16

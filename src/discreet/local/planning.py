@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from scipy.special import ndtri
@@ -26,7 +26,7 @@ class LocalPlan:
     people: float
     epsilon: float
     error: float
-    """alpha: the most by which the share is off, but for the risk."""
+    """alpha: the largest error of the share, except with the probability `risk`."""
     risk: float
     """beta."""
     computed: str
@@ -37,14 +37,7 @@ class LocalPlan:
         return math.log(1 / self.risk) / (self.epsilon * self.people)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "people": self.people,
-            "epsilon": self.epsilon,
-            "error": self.error,
-            "risk": self.risk,
-            "computed": self.computed,
-            "central_error": self.central_error,
-        }
+        return {**asdict(self), "central_error": self.central_error}
 
 
 def plan(

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from discreet.errors import BadBudget, BadInput, did_you_mean
 from discreet.local.protocols import LocalHashing, Piecewise, RandomisedResponse, UnaryEncoding
-from discreet.local.protocols.protocol import ValueProtocol, variance_of_share
+from discreet.local.protocols.protocol import variance_of_share
 from discreet.privacy.exact import Exactable, exact
 
 PROTOCOLS = ("randomised-response", "unary-encoding", "local-hashing")
@@ -162,6 +162,3 @@ def _epsilon(epsilon: Exactable) -> Fraction:
     if budget <= 0:
         raise BadBudget("epsilon must be greater than 0.")
     return budget
-
-
-__all__ = ["PROTOCOLS", "Question", "ValueProtocol", "best_protocol"]

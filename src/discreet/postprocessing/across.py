@@ -125,7 +125,7 @@ def _present(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Number
 
 
 def _present_or_more(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers:
-    """The same, where there may be numbers that nobody asked for."""
+    """As `_present`, where further numbers may exist that no question asked for."""
     known = _present(value, groups, levels, tag)
     unbounded = np.full_like(known.upper, np.inf)
     return replace(known, upper=unbounded, std=np.full_like(known.std, np.inf))
@@ -297,7 +297,6 @@ def running(
     value: Numbers,
     order: npt.NDArray[np.int64],
     last: npt.NDArray[np.int64],
-    levels: Levels,
 ) -> Numbers:
     """SUM, AVG, MIN or MAX of the rows up to the last that each one sees, in an order. Nulls are passed over."""
     known = ~value.is_null[order]

@@ -71,7 +71,7 @@ def add(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     )
 
 
-def negative(value: Numbers, levels: Levels) -> Numbers:
+def negative(value: Numbers) -> Numbers:
     return replace(
         value,
         estimate=-value.estimate,
@@ -83,7 +83,7 @@ def negative(value: Numbers, levels: Levels) -> Numbers:
 
 
 def subtract(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
-    return add(left, negative(right, levels), levels)
+    return add(left, negative(right), levels)
 
 
 def multiply(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
@@ -168,7 +168,7 @@ def increasing(value: Numbers, function: Function, slope: Function | None = None
     return _of_all(estimate, lower, upper, std, value)
 
 
-def absolute(value: Numbers, levels: Levels) -> Numbers:
+def absolute(value: Numbers) -> Numbers:
     crosses = (value.lower <= 0) & (value.upper >= 0)
     ends = np.abs(value.lower), np.abs(value.upper)
     lower = np.where(crosses, 0.0, np.minimum(*ends))
@@ -180,7 +180,7 @@ def power(base: Numbers, exponent: Numbers, levels: Levels) -> Numbers:
     if raised is None:
         raise BadQuestion("The exponent of a power is a number, such as power(x, 2).")
     if raised == int(raised) and int(raised) % 2 == 0 and raised >= 0:
-        base = absolute(base, levels)
+        base = absolute(base)
     elif raised < 0:
         one = Numbers.exact(np.ones(len(base)), len(levels))
         opposite = Numbers.exact(np.full(len(base), -raised), len(levels))
@@ -379,7 +379,7 @@ def _result(
 def _of_all(
     estimate: Floats, lower: Floats, upper: Floats, std: Floats, *parts: Numbers
 ) -> Numbers:
-    """The same of a function that is null where one of its arguments is."""
+    """As `_result`, for a function that is null where one of its arguments is."""
     null = np.any([np.isnan(each.lower) for each in parts], axis=0)
     return _result(
         estimate, np.where(null, np.nan, lower), np.where(null, np.nan, upper), std, *parts

@@ -36,6 +36,10 @@ def apply(name: str, arguments: Sequence[Value], levels: Levels) -> Value:
     return FUNCTIONS[name](arguments, levels)
 
 
+def _of_one(work: Callable[[Numbers], Numbers]) -> Work:
+    return lambda arguments, levels: work(numbers_of(arguments[0], levels))
+
+
 def _of_two(work: Callable[[Numbers, Numbers, Levels], Numbers]) -> Work:
     def applied(arguments: Sequence[Value], levels: Levels) -> Value:
         left, right = (numbers_of(each, levels) for each in arguments)
@@ -47,11 +51,7 @@ def _of_two(work: Callable[[Numbers, Numbers, Levels], Numbers]) -> Work:
 def _rising(
     function: Callable[[Floats], Floats], slope: Callable[[Floats], Floats] | None = None
 ) -> Work:
-    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
-        (only,) = arguments
-        return increasing(numbers_of(only, levels), function, slope)
-
-    return applied
+    return _of_one(lambda number: increasing(number, function, slope))
 
 
 def _comparison(sign: str) -> Work:
@@ -98,8 +98,7 @@ def _log(base: float) -> Work:
         none = made.estimate == -np.inf
         if not none.any():
             return made
-        nothing = Numbers.exact(np.full(len(made), np.nan), len(levels))
-        return arithmetic.chosen(none, None, nothing, made, levels)
+        return arithmetic.chosen(none, None, _each(np.nan, made, levels), made, levels)
 
     return applied
 
@@ -114,8 +113,9 @@ def _within(function: Callable[[Floats], Floats], low: float, high: float) -> Wo
         value = numbers_of(arguments[0], levels)
         made = increasing(value, inside)
         outside = (value.estimate < low) | (value.estimate > high)
-        nothing = Numbers.exact(np.full(len(made), np.nan), len(levels))
-        return arithmetic.chosen(outside, None, nothing, made, levels) if outside.any() else made
+        if not outside.any():
+            return made
+        return arithmetic.chosen(outside, None, _each(np.nan, made, levels), made, levels)
 
     return applied
 
@@ -188,9 +188,14 @@ def _coalesced(arguments: Sequence[Value], levels: Levels) -> Value:
 def _or_zero(arguments: Sequence[Value], levels: Levels) -> Value:
     """A number of values, and 0 for groups that have none."""
     (counted,) = arguments
-    zero = Numbers.exact(np.zeros(len(counted.is_null)), len(levels))
+    zero = _each(0.0, counted, levels)
     unsure = _null_by_the_estimates(counted) if isinstance(counted, Numbers) else None
     return arithmetic.chosen(~counted.is_null, unsure, counted, zero, levels)
+
+
+def _each(value: float, beside: Value, levels: Levels) -> Numbers:
+    """The same number in every row."""
+    return Numbers.exact(np.full(len(beside), value), len(levels))
 
 
 def _null_by_the_estimates(value: Numbers) -> npt.NDArray[np.bool_]:
@@ -203,7 +208,7 @@ def _nulled(arguments: Sequence[Value], levels: Levels) -> Value:
     same = logic.holds(logic.compared(left, "=", right, levels))
     nothing: Value = logic.literal(None, len(left), levels)
     if isinstance(left, Numbers):
-        nothing = Numbers.exact(np.full(len(left), np.nan), len(levels))
+        nothing = _each(np.nan, left, levels)
     return arithmetic.chosen(same, None, nothing, left, levels)
 
 
@@ -300,14 +305,14 @@ def _shown(value: object) -> str:
 
 
 def _part_of_text(text: str, start: float, length: float | None = None) -> str:
-    """From `start` on, which counts from 1, or from the end where it is below 0."""
+    """The text from `start` on. `start` counts from 1, or from the end if it is below 0."""
     first = len(text) + int(start) if start < 0 else int(start) - 1
     stop = len(text) if length is None else first + int(length)
     return text[max(first, 0) : max(stop, 0)]
 
 
 def _end_of_text(text: str, length: float) -> str:
-    """The last letters; of a number below 0 all but so many at the beginning."""
+    """The last `length` letters; if `length` is below 0, all but that many at the beginning."""
     return text[-int(length) :] if length < 0 else text[max(0, len(text) - int(length)) :]
 
 
@@ -333,10 +338,6 @@ def _like(ignores_case: bool) -> Work:
     return applied
 
 
-def _as_number(arguments: Sequence[Value], levels: Levels) -> Value:
-    return numbers_of(arguments[0], levels)
-
-
 def _as_text(arguments: Sequence[Value], levels: Levels) -> Value:
     return Labels.of(_plain(arguments[0]))
 
@@ -352,14 +353,10 @@ FUNCTIONS: dict[str, Work] = {
     "%": _of_two(arithmetic.remainder),
     "power": _of_two(arithmetic.power),
     "square": lambda arguments, levels: arithmetic.power(
-        numbers_of(arguments[0], levels),
-        Numbers.exact(np.full(len(arguments[0]), 2.0), len(levels)),
-        levels,
+        numbers_of(arguments[0], levels), _each(2.0, arguments[0], levels), levels
     ),
-    "negative": lambda arguments, levels: arithmetic.negative(
-        numbers_of(arguments[0], levels), levels
-    ),
-    "abs": lambda arguments, levels: arithmetic.absolute(numbers_of(arguments[0], levels), levels),
+    "negative": _of_one(arithmetic.negative),
+    "abs": _of_one(arithmetic.absolute),
     "floor": _rising(np.floor),
     "ceil": _rising(np.ceil),
     "trunc": _rounded("trunc", 0.0),
@@ -375,7 +372,7 @@ FUNCTIONS: dict[str, Work] = {
     "asin": _within(np.arcsin, -1.0, 1.0),
     "atanh": _within(np.arctanh, -1.0, 1.0),
     "acos": lambda arguments, levels: arithmetic.subtract(
-        Numbers.exact(np.full(len(arguments[0]), math.pi / 2), len(levels)),
+        _each(math.pi / 2, arguments[0], levels),
         numbers_of(_within(np.arcsin, -1.0, 1.0)(arguments, levels), levels),
         levels,
     ),
@@ -387,7 +384,7 @@ FUNCTIONS: dict[str, Work] = {
     "log10": _log(10.0),
     "log2": _log(2.0),
     "round": _rounded("round", 0.5),
-    "number": _as_number,
+    "number": _of_one(lambda number: number),
     "text": _as_text,
     "coalesce": _coalesced,
     "or zero": _or_zero,

@@ -142,7 +142,7 @@ class Numbers:
 
     @property
     def keys(self) -> list[Any]:
-        """The same, to be compared: nulls are alike."""
+        """The values for comparison: all nulls are equal."""
         return [None if each != each else each for each in self.estimate.tolist()]
 
     @property

@@ -72,7 +72,7 @@ def _ordered(
     if name == "count":
         known = ~arguments[0].is_null[order] if arguments else np.ones(rows, dtype=np.bool_)
         return _by_place(np.cumsum(known, dtype=np.float64)[last], order, levels)
-    return running(name, numbers_of(arguments[0], levels), order, last, levels)
+    return running(name, numbers_of(arguments[0], levels), order, last)
 
 
 def _last_seen(frame: str, keys: list[Value], order: Places) -> Places:

@@ -8,7 +8,7 @@ e^(k epsilon), and a bad outcome of probability p becomes at most e^epsilon p + 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from discreet.errors import BadInput
@@ -91,17 +91,11 @@ class Explanation:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "factor": self.factor,
-            "beliefs": [_belief(each) for each in self.beliefs],
-            "beliefs_at_twice_epsilon": [_belief(each) for each in self.doubled],
-            "groups": [
-                {"people": g.people, "epsilon": g.epsilon, "delta": g.delta, "most": g.most}
-                for g in self.groups
-            ],
+            "beliefs": [asdict(each) for each in self.beliefs],
+            "beliefs_at_twice_epsilon": [asdict(each) for each in self.doubled],
+            "groups": [asdict(each) for each in self.groups],
             "units": [{"unit": u.name, "epsilon": u.epsilon, "note": u.note} for u in self.units],
-            "densities": [
-                {"count": d.count, "here": d.here, "there": d.there, "log_ratio": d.log_ratio}
-                for d in self.densities
-            ],
+            "densities": [asdict(each) for each in self.densities],
             "relative_errors": [
                 {"count": count, "relative_error": error} for count, error in self.relative_errors
             ],
@@ -200,7 +194,3 @@ def _relative_errors(epsilon: float) -> tuple[tuple[int, float], ...]:
     law = DiscreteLaplaceLaw(1 / exact(repr(epsilon), name="epsilon"))
     half = law.half_width("0.95")
     return tuple((size, half / size) for size in SIZES)
-
-
-def _belief(each: Belief) -> dict[str, float]:
-    return {"before": each.before, "least": each.least, "most": each.most}

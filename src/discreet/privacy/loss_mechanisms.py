@@ -127,16 +127,6 @@ def _split_cells(edges: Floats, under_p: Floats, under_q: Floats) -> Floats:
     return masses
 
 
-__all__ = [
-    "discrete_gaussian_loss",
-    "discrete_laplace_loss",
-    "exponential_mechanism_loss",
-    "gaussian_loss",
-    "pure_loss",
-    "randomised_response_loss",
-]
-
-
 def discrete_laplace_loss(*, scale: Exactable, shift: int = 1) -> PrivacyLoss:
     """Discrete Laplace noise when one integer moves by `shift`: at most shift / scale, and often exactly that."""
     return noise_loss(DiscreteLaplaceLaw(positive(scale, "scale")), _whole(shift, "shift", 1))

@@ -6,7 +6,6 @@ The core measures queries and needs none of this, so it stands apart from the re
 from __future__ import annotations
 
 from discreet.queries.registry import ClassReader, families, merged
-from discreet.schema import Schema
 
 
 def class_readers() -> dict[str, ClassReader]:
@@ -22,11 +21,6 @@ def algorithm_places(class_name: str) -> tuple[str, ...]:
 def released_classes() -> tuple[str, ...]:
     """The names of all classes that some algorithm releases."""
     return tuple(dict.fromkeys(name for family in families() for name in family.algorithms))
-
-
-def example_texts(schema: Schema) -> tuple[str, ...]:
-    """Texts of all families' classes over a schema's columns; the schema may refuse some."""
-    return tuple(dict.fromkeys(text for family in families() for text in family.examples(schema)))
 
 
 def is_fitted(kind: str) -> bool:

@@ -73,7 +73,7 @@ class Family:
     drawn: tuple[str, ...] = ()
     """What synthetic rows are drawn from, of all parts together: (library, the answer to count(*)) to a list of `DrawsFirst`."""
     usefulness: Mapping[str, str] = field(default_factory=dict)
-    """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
+    """For each class, a bound on the errors of all its queries: (library, asking, class, delta) to (bound, theorem)."""
     margins: frozenset[str] = frozenset()
     """Classes whose bound takes `gamma=`: of some query that is gamma-close to the one asked for."""
     agreed: tuple[str, ...] = ()

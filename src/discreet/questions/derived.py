@@ -93,7 +93,7 @@ def _read(schema: Schema) -> tuple[Derived, ...]:
 
 
 def _ordered(found: dict[str, Derived]) -> tuple[Derived, ...]:
-    """Each after the column that it is derived from."""
+    """The columns in an order in which each follows the one that it is derived from."""
     placed: dict[str, Derived] = {}
     while len(placed) < len(found):
         ready = [

@@ -134,7 +134,7 @@ def _is_never_null(expression: Expression) -> bool:
 
 
 def _converted(expression: Call, schema: Schema) -> Ends:
-    """To an integer, the nearest one; a truth value is 1 or 0; a moment to the days around it."""
+    """Casts to the nearest integer; a truth value to 1 or 0; a moment to the days around it."""
     (inside,) = expression.arguments
     if inside.type == "boolean":
         return Fraction(0), Fraction(1)
@@ -148,7 +148,7 @@ def _converted(expression: Call, schema: Schema) -> Ends:
 
 
 def _rounded(ends: Ends, digits: Expression) -> Ends:
-    """To so many digits, which moves no value by more than half of the last one."""
+    """Rounds to a number of digits, which moves no value by more than half of the last digit."""
     assert isinstance(digits, Constant) and isinstance(digits.value, int)
     half = Fraction(1, 2) * Fraction(10) ** -digits.value
     return ends[0] - half, ends[1] + half
@@ -184,7 +184,7 @@ def _quotient(parts: Sequence[Ends]) -> Ends:
 
 
 def _remainder(parts: Sequence[Ends]) -> Ends:
-    """With the sign of the dividend, and smaller than the divisor; null where that is 0."""
+    """The remainder has the sign of the dividend and is smaller than the divisor; it is null where that is 0."""
     (low, high), divisor = parts
     most = max(map(abs, divisor))
     return max(min(low, Fraction(0)), -most), min(max(high, Fraction(0)), most)

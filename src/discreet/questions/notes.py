@@ -76,7 +76,7 @@ _FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
 def beyond_bounds(condition: Expression, schema: Schema) -> tuple[str, ...]:
-    """A note for each column of which a condition asks for values beyond its bounds, where none is counted."""
+    """A note for each column whose condition asks for values beyond the bounds, where no row is counted."""
     notes: dict[str, None] = {}
     for name, sign, number in _ordered(condition):
         column = schema.column(name)

@@ -10,13 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.releases.planning import Plan, TargetError, plan
+    from discreet.releases.planning import Plan, plan
     from discreet.releases.run import release, release_to_file
+    from discreet.releases.targets import TargetError
 
 __all__ = ["Plan", "TargetError", "plan", "release", "release_to_file"]
 
 _PLACES = {
-    **dict.fromkeys(("Plan", "TargetError", "plan"), "discreet.releases.planning"),
+    **dict.fromkeys(("Plan", "plan"), "discreet.releases.planning"),
+    "TargetError": "discreet.releases.targets",
     **dict.fromkeys(("release", "release_to_file"), "discreet.releases.run"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.errors import BadInput, did_you_mean
-from discreet.families.shared.release.protocol import Algorithm, ClassError, Prepared
+from discreet.families.shared.release.protocol import Algorithm
 from discreet.queries.class_tables import algorithm_places, released_classes
 from discreet.queries.classes import NamesTables, QueryClass
 from discreet.queries.places import loaded
@@ -22,11 +22,6 @@ def _made(place: str) -> Algorithm:
     name, _, flag = place.removesuffix(")").partition("(")
     made: Algorithm = loaded(name)(**({flag: True} if flag else {}))
     return made
-
-
-def all_algorithms() -> dict[str, tuple[Algorithm, ...]]:
-    """The algorithms of every class."""
-    return {name: algorithms_of(name) for name in released_classes()}
 
 
 def algorithm_for(
@@ -58,16 +53,6 @@ def algorithm_for(
     reason = refusals[0] if getattr(options[0], "chooses", False) else refusals[-1]
     refusal = reason.removesuffix(UNTOUCHED).strip()
     raise BadInput(f"{query_class.text}: {refusal} {UNTOUCHED}")
-
-
-__all__ = [
-    "Algorithm",
-    "ClassError",
-    "Prepared",
-    "algorithm_for",
-    "algorithms_of",
-    "all_algorithms",
-]
 
 
 NAMED = 3

@@ -330,6 +330,3 @@ def _laws(each: ClassPlan) -> str:
     low, high = min(spreads), max(spreads)
     spread = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
     return f"{' and '.join(kinds)}, std {spread}"
-
-
-__all__ = ["ClassPlan", "Plan", "TargetError", "plan"]

@@ -184,6 +184,3 @@ class _Levels:
         values, first = self._level.values[exact], self._level.first[exact]
         # What was kept is known only as far as it was published: stopped or refined, as the rule says.
         return np.stack([*[values] * (len(laws) - 1), first])
-
-
-__all__ = ["Record", "reproduce"]

@@ -228,6 +228,3 @@ def _opened(ledger: Ledger | Path | str | None) -> Iterator[Ledger]:
         return
     with Ledger.open(ledger) as book:
         yield book
-
-
-__all__ = ["STEPS", "Progress", "release", "release_to_file", "request_digest"]

@@ -1,4 +1,4 @@
-"""From a release to what its page holds. Every number on the page is an answer of the release."""
+"""What a release's page holds. Every number on the page is an answer of the release."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _chance(share: float) -> str:
 
 
 def _extent(total: PrivacyLoss, largest: float) -> tuple[float, float]:
-    """From where the curve begins to fall to the largest loss, or to where it is next to nothing."""
+    """The range of a chart: from where the curve begins to fall to the largest loss, or to where it is next to nothing."""
     begun = np.searchsorted(np.cumsum(total.probabilities), LIKELY_LOSS)
     low = min(float(total.points[min(int(begun), len(total.points) - 1)]), 0.0)
     if np.isfinite(largest):

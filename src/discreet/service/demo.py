@@ -35,7 +35,7 @@ class Demo:
 
     house: House
     tokens: dict[str, str]
-    """By name."""
+    """Tokens by the name of their account."""
 
 
 def demo_settings(folder: Path, *, port: int = 8765) -> Settings:

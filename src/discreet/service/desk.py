@@ -83,7 +83,7 @@ class Desk:
         return await self.runner.run("" if person is None else person.name, work)
 
     async def run_live(self, person: Person, arrived: float, work: Callable[[], Result]) -> Result:
-        """The same for what reads rows: its outcome, answer or refusal, leaves on the time quantum."""
+        """As `run`, for work that reads rows: its outcome, answer or refusal, leaves on the time quantum."""
         try:
             return await self.run(person, work)
         finally:

@@ -26,18 +26,18 @@ class Limits:
     """Words, numbers and signs of a question."""
     answer_rows: int = 100_000
     body_seconds: int = 10
-    """For a request's head, and again for its body."""
+    """Seconds for a request's head, and again for its body."""
     question_seconds: int = 60
     requests_a_minute: int = 600
-    """For each person, and for each address that is not signed in."""
+    """The limit for each person, and for each address that is not signed in."""
     questions_at_once: int = 8
     """Live questions and release questions that run in one worker."""
     questions_waiting: int = 200
     """More are turned away, with a request to come back later."""
     questions_at_once_each: int = 32
-    """For each person: questions that run or wait."""
+    """The most questions of a person that run or wait."""
     connections: int = 512
-    """In one worker."""
+    """The limit of one worker."""
     quantum_ms: int = 100
     """A live answer leaves after a whole number of these. 0 turns it off."""
     sample_rows: int = 10_000

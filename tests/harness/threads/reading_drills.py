@@ -32,7 +32,6 @@ from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.privacy.laws.law import Use
 from discreet.queries.measurable import Marginal
 from discreet.releases import release, release_to_file
 from discreet.releases.planning import plan
@@ -328,9 +327,6 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         ),
         "NoiseLaw.from_stored": lambda w, v, n: v.from_stored(v.to_dict()),
         "NoiseLaw.half_width": lambda w, v, n: v.half_width(Fraction(80 + n, 100)),
-        "NoiseLaw.joint_delta": lambda w, v, n: v.joint_delta(
-            [Use(v, Marginal(("band",)).sensitivity(w.made.schema), BANDS)], epsilon=Fraction(n + 1)
-        ),
         "NoiseLaw.joint_loss_shape": lambda w, v, n: v.joint_loss_shape(
             Marginal(("band",)).sensitivity(w.made.schema)
         ),

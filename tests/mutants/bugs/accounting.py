@@ -212,12 +212,12 @@ ACCOUNTING = (
     Mutant(
         name="only-the-first-gaussian-of-a-run-is-counted",
         trap=29,
-        file="src/discreet/privacy/laws/rounded_gaussian.py",
-        old="size=use.size).rho for use in uses]\n",
-        new="size=use.size).rho for use in uses[:1]]\n",
+        file="src/discreet/privacy/budget.py",
+        old="return self._raw(self.notion, self.amount + other.amount, self.delta + other.delta)",
+        new="first = self.amount if self.notion is Notion.MU else 0\n"
+        "        return self._raw(self.notion, first or self.amount + other.amount, self.delta + other.delta)",
         tests=(
-            "tests/privacy/test_laws_knowledge.py::"
-            "test_rounded_gaussians_lose_together_what_their_squared_shifts_add_up_to",
+            "tests/privacy/test_gaussian_notion.py::test_squares_add_and_a_group_multiplies_mu",
         ),
     ),
     Mutant(

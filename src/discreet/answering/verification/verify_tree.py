@@ -9,7 +9,6 @@ import numpy as np
 from discreet.artifacts.measurement import HEAVIEST, TreeLevel, TreeMeasurement
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency
-from discreet.queries.tree import Nodes, Tree
 from discreet.schema import Schema
 
 
@@ -97,6 +96,3 @@ def _unit_epsilon(path: Fraction, schema: Schema) -> Fraction:
     """One row touches one path, or two where it is changed; a unit has up to max_rows rows."""
     paths = schema.unit.max_rows * (2 if schema.adjacency is Adjacency.CHANGE_ONE else 1)
     return path * paths
-
-
-__all__ = ["Nodes", "Tree", "tree_epsilon"]

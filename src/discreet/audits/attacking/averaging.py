@@ -57,18 +57,15 @@ def average(
         title=f"One count of {people:,} people, asked again and again at epsilon {float(each):g}",
         measure="mean error of the count",
         lines=[
-            *(
-                Line(publication=f"fresh noise for every repetition, {int(x):,} asked", value=y)
-                for x, y in points
-            ),
+            *(Line(f"fresh noise for every repetition, {int(x):,} asked", y) for x, y in points),
             Line(
-                publication="our curator, asked 20 times",
-                value=ours,
+                "our curator, asked 20 times",
+                ours,
                 ours=True,
                 note="every repetition got the same answer" if same else "repetitions differed",
             ),
         ],
-        series=[Series(label="fresh noise", points=points)],
+        series=[Series("fresh noise", points)],
         across="repetitions",
         findings=[
             f"After {times:,} repetitions the adversary has spent epsilon {float(each * times):g}, although each "

@@ -68,8 +68,8 @@ def _outcome(aggregates: Sequence[Aggregate], ours: list[Line]) -> Outcome:
     everyone = set().union(*(each.people for each in aggregates))
     lines = [
         Line(
-            publication=f"{len(aggregates)} exact statistics about {len(everyone):,} people",
-            value=0.0 if found else float("nan"),
+            f"{len(aggregates)} exact statistics about {len(everyone):,} people",
+            0.0 if found else float("nan"),
             note=f"{len(found):,} people's values follow exactly"
             if found
             else "nobody's value follows",

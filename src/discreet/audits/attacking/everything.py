@@ -83,8 +83,8 @@ def generalised(table: Table, known: Sequence[str], secret: str, *, seed: int = 
         curve.append((float(size), told))
         lines.append(
             Line(
-                publication=f"one {size}-anonymous table",
-                value=told,
+                f"one {size}-anonymous table",
+                told,
                 note=f"detail lost: {lost_detail(table, made, known):.2f}",
             )
         )
@@ -100,7 +100,7 @@ def generalised(table: Table, known: Sequence[str], secret: str, *, seed: int = 
         measure="share of people whose secret follows for certain",
         chance=0.0,
         lines=lines,
-        series=[Series(label="one table", points=curve)],
+        series=[Series("one table", curve)],
         across="k",
         findings=[
             "Where a class shares its secret, k does not matter; two tables with common people have fewer "
@@ -145,31 +145,25 @@ def _summary(
         chance=rebuilt.chance,
         lines=[
             Line(
-                publication="the rows without names",
-                value=[each for each in alone.lines if not each.ours][-1].value,
+                "the rows without names",
+                [each for each in alone.lines if not each.ours][-1].value,
                 note="rows that are unique on what others know: certain",
             ),
+            Line("exact counts of subsets", rebuilt.lines[0].value, note="guessed"),
             Line(
-                publication="exact counts of subsets", value=rebuilt.lines[0].value, note="guessed"
-            ),
-            Line(
-                publication=f"a {SHOWN_K}-anonymous table",
-                value=next(
+                f"a {SHOWN_K}-anonymous table",
+                next(
                     (each.value for each in classes.lines if f" {SHOWN_K}-" in each.publication),
                     0.0,
                 ),
                 note="certain",
             ),
-            Line(
-                publication=f"two {SHOWN_K}-anonymous tables",
-                value=classes.lines[-1].value,
-                note="certain",
-            ),
-            Line(publication="counts with bounded noise", value=noisy.value, note="guessed"),
+            Line(f"two {SHOWN_K}-anonymous tables", classes.lines[-1].value, note="certain"),
+            Line("counts with bounded noise", noisy.value, note="guessed"),
             *(
                 Line(
-                    publication=each.publication,
-                    value=each.value,
+                    each.publication,
+                    each.value,
                     lower=each.lower,
                     upper=each.upper,
                     ours=True,
@@ -220,7 +214,7 @@ def _sampled(table: Mapping[str, list[str]], most: int, seed: int) -> dict[str, 
 
 
 def _bits(values: Sequence[str], seed: int) -> tuple[str, list[int]]:
-    """The secret as 0/1, as balanced as the column allows: a secret that nearly all share is none."""
+    """The secret as 0/1, as balanced as the column allows: what nearly everyone shares is no secret."""
     most = Counter(values).most_common(1)[0][0]
     ones = [at for at, value in enumerate(values) if value == most]
     zeros = [at for at, value in enumerate(values) if value != most]

@@ -77,14 +77,14 @@ def intersect(
             )
     lines = [
         Line(
-            publication=f"table {number}",
-            value=float(len(common([table, table], person, sensitive))),
+            f"table {number}",
+            float(len(common([table, table], person, sensitive))),
             note=f"{anonymity(table, [name for name in person if name in table]).k}-anonymous",
         )
         for number, table in enumerate(read, start=1)
     ]
     left = common(read, person, sensitive)
-    lines.append(Line(publication="all tables together", value=float(len(left))))
+    lines.append(Line("all tables together", float(len(left))))
     return Outcome(
         attack="intersect",
         title="A person in several k-anonymised tables",
@@ -116,16 +116,12 @@ def _chapter() -> Outcome:
         title="Marcia is in two 4-anonymous tables",
         measure="credit scores that remain possible",
         lines=[
-            Line(publication="the state's table alone", value=4.0, note=f"{printed.k}-anonymous"),
+            Line("the state's table alone", 4.0, note=f"{printed.k}-anonymous"),
+            Line("the company's table alone", 4.0, note=f"{anonymity(COMPANY, QUASI).k}-anonymous"),
+            Line("both together", float(len(left))),
             Line(
-                publication="the company's table alone",
-                value=4.0,
-                note=f"{anonymity(COMPANY, QUASI).k}-anonymous",
-            ),
-            Line(publication="both together", value=float(len(left))),
-            Line(
-                publication="our releases of both tables",
-                value=math.nan,
+                "our releases of both tables",
+                math.nan,
                 ours=True,
                 note="their epsilons add up; no row of either is published",
             ),

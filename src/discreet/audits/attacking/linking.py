@@ -52,21 +52,19 @@ def link(
         right = sum(ours[name][each.anonymised] == theirs[name][each.auxiliary] for each in found)
     lines = [
         Line(
-            publication=f"an anonymised table with {', '.join(columns)}",
-            value=len(found) / max(rows, 1),
+            f"an anonymised table with {', '.join(columns)}",
+            len(found) / max(rows, 1),
             note="" if right is None else f"{right:,} of {len(found):,} links are right",
         )
     ]
     for left_out in columns if len(columns) > 1 else ():
         kept = [each for each in columns if each != left_out]
         fewer = linking.link(ours, theirs, kept)
-        lines.append(
-            Line(publication=f"the same without {left_out}", value=len(fewer) / max(rows, 1))
-        )
+        lines.append(Line(f"the same without {left_out}", len(fewer) / max(rows, 1)))
     lines.append(
         Line(
-            publication="our release and its synthetic rows",
-            value=0.0,
+            "our release and its synthetic rows",
+            0.0,
             ours=True,
             note="no row of it is a person's: there is nothing to link",
         )
@@ -126,21 +124,19 @@ def unique(
         mean = sum(each.share for each in of_size) / len(of_size)
         lines.append(
             Line(
-                publication=f"{size} column{'s' if size > 1 else ''}: {', '.join(of_size[0].columns)}",
-                value=of_size[0].share,
+                f"{size} column{'s' if size > 1 else ''}: {', '.join(of_size[0].columns)}",
+                of_size[0].share,
                 note=f"the worst of {len(of_size):,} sets, whose mean is {mean:.4f}",
             )
         )
-    lines.append(
-        Line(publication="our release", value=0.0, ours=True, note="it has no rows to single out")
-    )
+    lines.append(Line("our release", 0.0, ours=True, note="it has no rows to single out"))
     return Outcome(
         attack="unique",
         title="Rows that a few columns single out",
         measure="share of rows that are unique",
         chance=0.0,
         lines=lines,
-        series=[Series(label="the worst set", points=best)],
+        series=[Series("the worst set", best)],
         across="columns known",
         findings=["Anyone who knows these columns can identify a row that is unique on them."],
         details={
@@ -169,18 +165,15 @@ def trace(
         measure="share of people whom the points fit alone",
         chance=0.0,
         lines=[
-            *(
-                Line(publication=f"{int(x)} known point{'s' if x > 1 else ''}", value=y)
-                for x, y in curve
-            ),
+            *(Line(f"{int(x)} known point{'s' if x > 1 else ''}", y) for x, y in curve),
             Line(
-                publication="our release of counts by place and hour",
-                value=0.0,
+                "our release of counts by place and hour",
+                0.0,
                 ours=True,
                 note="it has no traces to single out",
             ),
         ],
-        series=[Series(label="points", points=curve)],
+        series=[Series("points", curve)],
         across="points known",
         findings=[
             f"Four places and hours single out {curve[3][1]:.0%} of the people, although the names are gone."
@@ -258,20 +251,20 @@ def deanonymise(
         lines=[
             *(
                 Line(
-                    publication=f"rows without names, {int(x)} entries remembered",
-                    value=y,
+                    f"rows without names, {int(x)} entries remembered",
+                    y,
                     note=f"{bad:.1%} named wrongly",
                 )
                 for (x, y), (_, bad) in zip(right, wrong, strict=True)
             ),
             Line(
-                publication="our release of counts by item",
-                value=0.0,
+                "our release of counts by item",
+                0.0,
                 ours=True,
                 note="it has no rows: there is nobody to identify",
             ),
         ],
-        series=[Series(label="rightly", points=right), Series(label="wrongly", points=wrong)],
+        series=[Series("rightly", right), Series("wrongly", wrong)],
         across="entries remembered",
         findings=[
             f"Ratings off by up to {RATING_OFF} and days off by up to {DAYS_OFF} still identify a row."

@@ -143,14 +143,10 @@ def _outcome(found: Advantage, budget: Budget, run: Run, synthetic: bool, real: 
         measure="advantage over a coin",
         chance=0.0,
         lines=[
+            Line("the exact tables of the same classes", 1.0, note="one count tells"),
             Line(
-                publication="the exact tables of the same classes",
-                value=1.0,
-                note="one count tells",
-            ),
-            Line(
-                publication=f"{what}, {budget}",
-                value=found.value,
+                f"{what}, {budget}",
+                found.value,
                 lower=found.lower,
                 upper=found.upper,
                 ours=True,
@@ -204,14 +200,7 @@ def member(
         ours = number == len(ways) - 1
         note = f"at most {most_advantage(float(budget)):.3f} for any adversary" if ours else ""
         lines.append(
-            Line(
-                publication=name,
-                value=found.value,
-                lower=found.lower,
-                upper=found.upper,
-                ours=ours,
-                note=note,
-            )
+            Line(name, found.value, lower=found.lower, upper=found.upper, ours=ours, note=note)
         )
     curve: list[tuple[float, float]] = []
     for size in SIZES:
@@ -223,7 +212,7 @@ def member(
         measure="advantage over a coin",
         chance=0.0,
         lines=lines,
-        series=[Series(label="exact means", points=curve)],
+        series=[Series("exact means", curve)],
         across="columns published",
         findings=[
             "Every exact mean depends a little on each of its people. Over many columns that adds up."

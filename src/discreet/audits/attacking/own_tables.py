@@ -92,8 +92,8 @@ def mean_line(
     mean = float(np.mean(values))
     half = 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else None
     return Line(
-        publication=publication,
-        value=mean,
+        publication,
+        mean,
         lower=None if half is None else mean - half,
         upper=None if half is None else mean + half,
         ours=ours,

@@ -83,7 +83,7 @@ def reconstruct(
         chance=max(float(bits.mean()), 1 - float(bits.mean())),
         lines=lines,
         series=[
-            Series(label="least squares", points=_curve(bits, "least-squares", seed)),
+            Series("least squares", _curve(bits, "least-squares", seed)),
         ],
         across="alpha: bounded noise of alpha sqrt(n)",
         findings=[
@@ -132,7 +132,7 @@ def _exact_counts(subsets: npt.NDArray[np.float32], bits: Bits) -> npt.NDArray[n
 def _error_line(bits: Bits, name: str, error: float, seed: int) -> Line:
     subsets = random_subsets(len(bits), QUESTIONS_EACH * len(bits), seed=seed)
     published = publications.bounded_noise(error)(_exact_counts(subsets, bits))
-    return Line(publication=name, value=share(decoded(subsets, published), bits))
+    return Line(name, share(decoded(subsets, published), bits))
 
 
 def _curve(bits: Bits, method: str, seed: int) -> list[tuple[float, float]]:
@@ -187,7 +187,7 @@ def from_curator(
     table: OwnTable, bits: Bits, epsilon: Fraction, questions: int, seed: int
 ) -> float:
     """Subset counts by hashing the public number of each person, asked in SQL; the share recovered."""
-    conditions, subsets = _hashed_subsets(len(bits), questions, seed)
+    conditions, subsets = hashed_subsets(len(bits), questions, seed)
     answers: list[float] = []
     with table.curator(Budget(epsilon=epsilon)) as curator:
         for start in range(0, questions, BATCH):
@@ -197,23 +197,11 @@ def from_curator(
             )
             part = Budget(epsilon=epsilon * len(chosen) / questions)
             told = curator.ask(f"SELECT {asked} FROM people", budget=part)
-            answers += [_unclamped(column) for column in told.columns]
+            answers += [float(column.estimate[0]) for column in told.columns]
     return share(decoded(subsets, np.array(answers)), bits)
 
 
-def subsets_from_release(
-    table: OwnTable, bits: Bits, budget: Budget, workload: str, questions: int, seed: int
-) -> float:
-    """The same subset counts, asked of a release; the share recovered."""
-    conditions, subsets = _hashed_subsets(len(bits), questions, seed)
-    reader = table.released([workload], budget)
-    asked = [f"SELECT count(*) FROM people WHERE secret = 1 AND {each}" for each in conditions]
-    told = reader.ask_many(asked, whole=False)
-    answers = np.array([_unclamped(each.columns[0]) for each in told])
-    return share(decoded(subsets, answers), bits)
-
-
-def _hashed_subsets(
+def hashed_subsets(
     people: int, questions: int, seed: int
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
     """Random halves of the people: as conditions on the number by which each is known, and as a matrix."""
@@ -227,10 +215,6 @@ def _hashed_subsets(
         for factor, shift in zip(factors, shifts, strict=True)
     ]
     return conditions, subsets.astype(np.float32)
-
-
-def _unclamped(column: object) -> float:
-    return float(column.estimate[0])  # type: ignore[attr-defined]
 
 
 def from_release(table: OwnTable, bits: Bits, budget: Budget, workload: str) -> float:
@@ -283,7 +267,7 @@ def reconstruct_all_subsets(
         title=f"{people} secret bits from all {1 << people:,} subset counts, each within {error:g}",
         measure="bits wrong, the most of all runs",
         lines=[
-            Line(publication=name, value=float(max(found)), note=f"at most 4E = {4 * error:g}")
+            Line(name, float(max(found)), note=f"at most 4E = {4 * error:g}")
             for name, found in wrong.items()
         ],
         findings=[

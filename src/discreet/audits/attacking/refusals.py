@@ -92,10 +92,10 @@ def audit_refusal(
         title="An auditor that refuses what would disclose a value",
         measure="share of secrets disclosed",
         lines=[
-            Line(publication=f"sums of 0/1 values of {people} people, audited", value=sums, note="guessing finds half"),
-            Line(publication=f"maxima of groups of {GROUP}, audited by the true answer", value=shares[False], note="groups whose largest value and holder are found"),
-            Line(publication=f"maxima of groups of {GROUP}, audited by all possible answers", value=shares[True], note=f"refusals reveal nothing: guessing finds 1 in {GROUP}"),
-            Line(publication=f"our curator on the sums, epsilon {float(exact(epsilon, name='epsilon')):g} in all", value=ours, ours=True, note="it never refuses because of a row; guessing finds half"),
+            Line(f"sums of 0/1 values of {people} people, audited", sums, note="guessing finds half"),
+            Line(f"maxima of groups of {GROUP}, audited by the true answer", shares[False], note="groups whose largest value and holder are found"),
+            Line(f"maxima of groups of {GROUP}, audited by all possible answers", shares[True], note=f"refusals reveal nothing: guessing finds 1 in {GROUP}"),
+            Line(f"our curator on the sums, epsilon {float(exact(epsilon, name='epsilon')):g} in all", ours, ours=True, note="it never refuses because of a row; guessing finds half"),
         ],
         findings=[
             "Everybody's bit follows from which sums were refused: an auditor must not look at the answer "

@@ -49,8 +49,8 @@ def deterministic(
         found[name] = None if pair is None else [mechanism(pair[0]), mechanism(pair[1])]
         lines.append(
             Line(
-                publication=name,
-                value=0.0 if pair is None else 1.0,
+                name,
+                0.0 if pair is None else 1.0,
                 note=""
                 if pair is None
                 else f"{_short(found[name][0])} or {_short(found[name][1])}",  # type: ignore[index]
@@ -64,8 +64,8 @@ def deterministic(
     bound = most_advantage(float(budget))
     lines.append(
         Line(
-            publication=f"our count, epsilon {float(budget):g}",
-            value=2 * share - 1,
+            f"our count, epsilon {float(budget):g}",
+            2 * share - 1,
             lower=2 * share - 1 - half,
             upper=2 * share - 1 + half,
             ours=True,
@@ -102,8 +102,8 @@ def definitions(*, people: int = 1_000, progress: Progress = quiet) -> Outcome:
         measure="chance that somebody is exposed",
         lines=[
             Line(
-                publication=f"{each.definition}; {each.satisfied}",
-                value=each.harmed,
+                f"{each.definition}; {each.satisfied}",
+                each.harmed,
                 note=f"{each.mechanism}: {each.harm}",
             )
             for each in found

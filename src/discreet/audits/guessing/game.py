@@ -57,7 +57,7 @@ LEARNING = 0.15
 """The part on which a player without a formula learns which outputs speak for which input."""
 THRESHOLDS = 48
 CAUTION = 1e-3
-"""At this rate a threshold's own first runs must speak for it."""
+"""The false-positive rate at which a threshold is chosen on the first runs."""
 BOLDNESS = 4
 """So many standard deviations must the extra guesses of a bolder player be worse, to be left out."""
 

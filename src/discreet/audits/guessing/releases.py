@@ -34,9 +34,8 @@ from discreet.audits.guessing.game import (
     log_ratio,
 )
 from discreet.audits.guessing.laws import LawCheck, NoisePool
-from discreet.audits.guessing.tables import neighbouring_tables
+from discreet.audits.guessing.tables import neighbouring_tables, written_to
 from discreet.audits.losses import step_losses, tree_levels
-from discreet.audits.material.tables import written_to
 from discreet.audits.observing import Divergence, Step, Tape, recording, replaying
 from discreet.core.noise import NoiseSource
 from discreet.engines import open_engine
@@ -124,7 +123,7 @@ def audit_release(
         bits = fair_coins(runs)
         scores = np.empty(runs)
         pool = NoisePool()
-        pace = _Pace(runs, seconds)
+        pace = Pace(runs, seconds)
         for place, bit in enumerate(bits):
             if pace.is_over(place):
                 break
@@ -142,37 +141,7 @@ def audit_release(
     return ReleaseFinding(finding=finding, laws=tuple(pool.checks()))
 
 
-def recorded_laws(
-    schema: Schema,
-    *,
-    budget: Budget,
-    workload: Workload,
-    algorithms: Mapping[str, str] | None = None,
-    runs: int = RUNS,
-    seconds: float | None = None,
-    drawn: NoiseSource | None = None,
-) -> list[LawCheck]:
-    """Only the test of each recorded noise law: runs on one table, without replays."""
-    plain = replace(schema, csv=CsvOptions())
-    run = Run(plain, budget, workload, 0.95, algorithms, None)
-    pool = NoisePool()
-    table, _ = next(neighbouring_tables(plain))
-    with (
-        tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder,
-        open_engine(written_to(table, Path(folder) / "table.csv"), plain) as engine,
-    ):
-        remembering = RememberingEngine(engine)
-        pace = _Pace(runs, seconds)
-        for place in range(runs):
-            if pace.is_over(place):
-                break
-            with recording(drawn) as tape:
-                unpaid_release(run, remembering)
-            pool.add(tape.steps)
-    return pool.checks()
-
-
-class _Pace:
+class Pace:
     """How many runs fit: decided once, after a few, by the processor's clock alone."""
 
     def __init__(self, runs: int, seconds: float | None) -> None:
@@ -384,16 +353,3 @@ def _worst_neighbours(schema: Schema, run: Run, stack: ExitStack) -> tuple[tuple
             best, largest = (pair[0], pair[1]), loss
     assert best is not None
     return best, ""
-
-
-__all__ = [
-    "FAST_RUNS",
-    "RUNS",
-    "ReleaseFinding",
-    "RememberingEngine",
-    "audit_release",
-    "llr",
-    "recorded_laws",
-    "scored_run",
-    "unpaid_release",
-]

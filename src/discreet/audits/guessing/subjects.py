@@ -52,8 +52,6 @@ from discreet.privacy.laws import NoiseLaw
 
 RUNS = 20_000
 FAST_RUNS = 10_000
-MUTANT = Fraction(6, 5)
-"""How many times its claim a mutant spends."""
 USUAL_DELTA = Fraction(1, 10**6)
 
 
@@ -331,14 +329,3 @@ def subjects_of(mechanism: str) -> tuple[Subject, ...]:
     if mechanism not in SUBJECTS:
         raise BadInput(f"The mechanism {mechanism} has no audit yet.")
     return SUBJECTS[mechanism]
-
-
-__all__ = [
-    "FAST_RUNS",
-    "MUTANT",
-    "RUNS",
-    "SUBJECTS",
-    "Subject",
-    "joint_epsilon",
-    "subjects_of",
-]

@@ -5,10 +5,12 @@ The more a unit's values lie apart, the more it moves every count and sum: the w
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
-from discreet.audits.material.tables import GeneratedTable
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.classes import QueryClass
@@ -18,6 +20,25 @@ from discreet.schema import Column, Schema
 
 OTHERS = 2
 """Units that both tables have."""
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTable:
+    """Rows of text under a schema; the identifier, where there is one, stands first."""
+
+    schema: Schema
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def written_to(table: GeneratedTable, path: Path) -> Path:
+    """The table as a CSV file, which is how the engine gets to see it."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(table.header)
+        writer.writerows(table.rows)
+    return path
 
 
 def neighbouring_tables(

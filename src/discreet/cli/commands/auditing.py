@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from discreet.cli.failures import CHECK_FAILED
-from discreet.cli.options import budget_of, budget_options, json_option, workload_of
+from discreet.cli.options import TypedBudget, budget_options, json_option, workload_of
 
 SUFFIX = ".toml"
 SECONDS = 120.0
@@ -34,10 +34,7 @@ def command(
     ctx: click.Context,
     subject: str,
     classes: tuple[str, ...],
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
     fast: bool,
     runs: int | None,
     as_json: bool,
@@ -58,9 +55,9 @@ def command(
     """
     from discreet.cli.output import print_json
 
-    if epsilon is None and rho is None and mu is None:
+    if not typed.is_given:
         raise click.UsageError("Give the epsilon that is claimed, as in --epsilon 1.")
-    budget = budget_of(epsilon, delta, rho, mu)
+    budget = typed.budget()
     if subject.endswith(SUFFIX) or Path(subject).is_file():
         found = [_release(Path(subject), classes, budget, fast, runs)]
     else:

@@ -11,6 +11,7 @@ import click
 
 from discreet.cli.commands.service.administration import COMMANDS
 from discreet.cli.options import (
+    TypedBudget,
     budget_of,
     budget_options,
     check_cap,
@@ -138,10 +139,7 @@ for each in COMMANDS:
 def ask(
     opened: Open,
     question: str,
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
     accuracy: str | None,
     undeclared: tuple[str, ...],
     dry_run: bool,
@@ -163,11 +161,11 @@ def ask(
     from discreet.cli.answering import print_answers
     from discreet.cli.output import print_json, say
 
-    if (epsilon is None and rho is None and mu is None) == (accuracy is None):
+    if typed.is_given == (accuracy is not None):
         raise click.UsageError("Give a budget, --epsilon, --rho or --mu, or else an --accuracy.")
     if dry_run and accuracy is None:
         raise click.UsageError("--dry-run prints the cost of an --accuracy; give one.")
-    budget = None if accuracy is not None else budget_of(epsilon, delta, rho, mu)
+    budget = None if accuracy is not None else typed.budget()
     with opened() as curator:
         if dry_run:
             assert accuracy is not None

@@ -10,7 +10,7 @@ import click
 
 from discreet.cli.failures import CheckFailed
 from discreet.cli.options import (
-    budget_of,
+    TypedBudget,
     budget_options,
     check_cap,
     json_option,
@@ -191,7 +191,7 @@ def _cost(entry: Any) -> str:
 
 
 def _state(entry: Any) -> str:
-    """As people say it: what was read and has an answer on record is answered."""
+    """The state in plain words. An entry is answered if it was read and its answer is on record."""
     if entry.is_lost and entry.purpose.startswith("alert at "):
         return "watched"  # an alert says above or below at once, and none of it is kept
     if entry.is_lost:
@@ -237,10 +237,7 @@ def verify(ledger_path: Path | str | None, as_json: bool) -> None:
 @ledger_option
 def raise_cap(
     dataset: str,
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
     reason: str,
     by: str | None,
     yes: bool,
@@ -254,7 +251,7 @@ def raise_cap(
     Examples:
       discreet ledger raise-cap people --epsilon 2 --reason "second edition, approved by the board"
     """
-    cap = budget_of(epsilon, delta, rho, mu)
+    cap = typed.budget()
     check_cap(cap, yes=yes)
     with _existing(ledger_path) as ledger:
         ledger.raise_cap(dataset, cap, reason=reason, by=by)

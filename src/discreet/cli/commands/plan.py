@@ -9,9 +9,9 @@ import click
 
 from discreet.cli.options import (
     FILE,
+    TypedBudget,
     algorithm_option,
     algorithms_of,
-    budget_of,
     budget_options,
     confidence_option,
     json_option,
@@ -54,10 +54,7 @@ def command(
     schema_path: Path,
     classes: tuple[str, ...],
     algorithms: tuple[str, ...],
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
     rows: int | None,
     error: str | None,
     simultaneous: bool,
@@ -89,18 +86,17 @@ def command(
 
     schema = Schema.load(schema_path)
     workload = workload_of(classes)
-    given = epsilon is not None or rho is not None or mu is not None
-    if not given and error is None:
+    if not typed.is_given and error is None:
         raise click.UsageError(
             "Give a budget (--epsilon, --rho or --mu), or an --error to solve for."
         )
     planned = plan(
         schema,
         workload=workload,
-        budget=budget_of(epsilon, delta, rho, mu) if given else None,
+        budget=typed.budget() if typed.is_given else None,
         rows=rows,
         target=_target(workload[0], error, confidence, simultaneous) if error else None,
-        delta=0 if given else delta,
+        delta=0 if typed.is_given else typed.delta,
         confidence=confidence,
         algorithms=algorithms_of(algorithms),
     )

@@ -9,9 +9,9 @@ import click
 
 from discreet.cli.options import (
     FILE,
+    TypedBudget,
     algorithm_option,
     algorithms_of,
-    budget_of,
     budget_options,
     check_cap,
     confidence_option,
@@ -54,10 +54,7 @@ def command(
     schema_path: Path,
     classes: tuple[str, ...],
     algorithms: tuple[str, ...],
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
     output: Path,
     ledger_path: Path | str | None,
     key_path: Path | None,
@@ -88,9 +85,9 @@ def command(
     key = None if key_path is None else private_key(key_path)
     schema = Schema.load(schema_path)
     workload = workload_of(classes)
-    if epsilon is None and rho is None and mu is None:
+    if not typed.is_given:
         raise click.UsageError("Give a budget for the whole release: --epsilon, --rho or --mu.")
-    budget = budget_of(epsilon, delta, rho, mu)
+    budget = typed.budget()
     check_cap(schema.cap or budget, yes=yes)
     with progress_bar() as advance:
         made = release_to_file(

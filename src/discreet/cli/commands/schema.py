@@ -14,19 +14,14 @@ from discreet.cli.options import (
     check_cap,
     convert_option,
     csv_options,
-    decimal_option,
-    delimiter_option,
-    encoding_option,
     force_option,
     json_option,
     ledger_option,
-    names_option,
-    thousands_option,
     yes_option,
 )
 
 if TYPE_CHECKING:
-    from discreet.schema import Schema
+    from discreet.schema import CsvOptions, Schema
 
 
 @click.group()
@@ -42,9 +37,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("table", type=str)
-@delimiter_option
-@names_option
-@encoding_option
+@csv_options("delimiter", "names", "encoding")
 @click.option(
     "--header",
     "says_header",
@@ -55,9 +48,7 @@ def command() -> None:
 @force_option
 def draft(
     table: str,
-    delimiter: str | None,
-    names: str | None,
-    encoding: str | None,
+    csv: CsvOptions | None,
     says_header: bool,
     output: Path | None,
     force: bool,
@@ -76,7 +67,7 @@ def draft(
 
     if output is not None:
         refuse_overwriting(output, force=force)
-    text = draft_schema(table, csv_options(delimiter, names, encoding), says_header=says_header)
+    text = draft_schema(table, csv, says_header=says_header)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -109,11 +100,7 @@ def draft(
 @click.option(
     "--max-rows", default=1, show_default=True, help="The most rows of a person that are used."
 )
-@delimiter_option
-@names_option
-@encoding_option
-@decimal_option
-@thousands_option
+@csv_options("delimiter", "names", "encoding", "decimal", "thousands")
 @convert_option
 @yes_option
 @ledger_option
@@ -130,11 +117,7 @@ def learn(
     adjacency: str | None,
     identifier: str | None,
     max_rows: int,
-    delimiter: str | None,
-    names: str | None,
-    encoding: str | None,
-    decimal: str | None,
-    thousands: str | None,
+    csv: CsvOptions | None,
     convert_unit: bool,
     yes: bool,
     ledger_path: Path | str | None,
@@ -171,7 +154,7 @@ def learn(
         adjacency=None if adjacency is None else Adjacency(adjacency),
         unit=None if identifier is None and max_rows == 1 else PrivacyUnit(identifier, max_rows),
         ledger=ledger_path,
-        csv=csv_options(delimiter, names, encoding, decimal, thousands),
+        csv=csv,
         convert_unit=convert_unit,
     )
     if as_json:

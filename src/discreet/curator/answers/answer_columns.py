@@ -31,21 +31,28 @@ if TYPE_CHECKING:
     from discreet.curator.answers.answering import AnswerReader
 
 
+def column_of(
+    each: Needed,
+    estimate: Floats,
+    ends: Ends,
+    std: Floats,
+    *,
+    covers: Covers = Covers.NOISE,
+    unit: Unit = Unit.NUMBER,
+    noise: AddedNoise | None = None,
+) -> AnswerColumn:
+    """The answer to an aggregate."""
+    return AnswerColumn(each.aggregate.name, estimate, *ends, std, covers, unit, noise)
+
+
 def count(reader: AnswerReader, each: Needed) -> AnswerColumn:
     """No count is below 0, so neither is an estimate or an end."""
     values, law = reader.of(each.terms[0])
     half = law.half_width(reader.confidence)
     estimate, lower, upper = plausible_counts(values, values - half, values + half)
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
-        std=np.full(len(values), law.std),
-        covers=Covers.NOISE,
-        unit=Unit.COUNT,
-        noise=AddedNoise(values, ((1.0, law, reader.draw(each.terms[0])),)),
-    )
+    noise = AddedNoise(values, ((1.0, law, reader.draw(each.terms[0])),))
+    std = np.full(len(values), law.std)
+    return column_of(each, estimate, (lower, upper), std, unit=Unit.COUNT, noise=noise)
 
 
 def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
@@ -63,22 +70,12 @@ def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
     estimate, lower, upper = plausible_ends(
         found, found - half, found + half, least=least, most=most
     )
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
-        std=np.full(len(found), math.sqrt(variance_of(noise))),
-        covers=Covers.NOISE,
-        noise=AddedNoise(
-            found,
-            tuple(
-                (weight, reader.of(term)[1], reader.draw(term))
-                for weight, term in weighted_of(each)
-            ),
-            float(total.rounding),
-        ),
+    terms = tuple(
+        (weight, reader.of(term)[1], reader.draw(term)) for weight, term in weighted_of(each)
     )
+    added = AddedNoise(found, terms, float(total.rounding))
+    std = np.full(len(found), math.sqrt(variance_of(noise)))
+    return column_of(each, estimate, (lower, upper), std, noise=added)
 
 
 def weighted_of(each: Needed) -> list[tuple[float, Term | Ranked]]:
@@ -145,14 +142,8 @@ def mean(reader: AnswerReader, each: Needed) -> AnswerColumn:
     estimate, lower, upper, std = centred_mean(reader, each, total, reader.confidence)
     low, high = map(float, _bounds(reader, total))
     center, step = float(center_of(total)), float(total.rounding)
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=np.clip(center + estimate, low, high),
-        lower=np.clip(center + lower - step, low, high),
-        upper=np.clip(center + upper + step, low, high),
-        std=std,
-        covers=Covers.NOISE,
-    )
+    ends = np.clip(center + lower - step, low, high), np.clip(center + upper + step, low, high)
+    return column_of(each, np.clip(center + estimate, low, high), ends, std)
 
 
 def sample_factor(reader: AnswerReader, each: Needed, level: Fraction) -> tuple[Floats, Ends]:
@@ -166,12 +157,15 @@ def sample_factor(reader: AnswerReader, each: Needed, level: Fraction) -> tuple[
     return rows / (rows - 1), (most / (most - 1), fewest / (fewest - 1))
 
 
-def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
-    total, squares = each.terms[0], each.terms[1]
-    assert isinstance(total, Total) and isinstance(squares, Squares)
-    samples = each.aggregate.kind in ("variance", "stddev")
-    level = parted(reader.confidence, 2 + samples)
-    mean, mean_low, mean_high, _ = centred_mean(reader, each, total, level)
+def variance(
+    reader: AnswerReader,
+    each: Needed,
+    squares: Squares,
+    total: Total,
+    mean: tuple[Floats, Ends],
+    level: Fraction,
+) -> tuple[Floats, Ends, Floats]:
+    """The variance of the values in `total`, from their squares and their mean: estimate, interval, and standard deviation."""
     low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
     unit = float(Fraction(1 << squares.shift, squares.grid**2))
     values, law = reader.of(squares)
@@ -186,32 +180,33 @@ def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
         high=max(low * low, high * high),
         confidence=level,
     )
-    step = float(total.rounding)
-    slack = 2 * step * (high - low)
-    lower, upper = variance_interval(
-        (mean_low - step, mean_high + step),
-        (square_low - slack, square_high + slack + unit * (squares.shift > 0)),
-        widest=(high - low) ** 2 / 4,
-    )
+    slack = 2 * float(total.rounding) * (high - low)
+    square = square_low - slack, square_high + slack + unit * (squares.shift > 0)
+    ends = variance_interval(mean[1], square, widest=(high - low) ** 2 / 4)
     safe = np.maximum(count, 1.0)
-    estimate = np.clip(values * unit / safe - mean**2, lower, upper)
+    estimate = np.clip(values * unit / safe - mean[0] ** 2, *ends)
     std = mean_std(law, unit, estimate, below) / safe
-    std = np.minimum(std, (high - low) ** 2)
+    return estimate, ends, np.minimum(std, (high - low) ** 2)
+
+
+def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    total, squares = each.terms[0], each.terms[1]
+    assert isinstance(total, Total) and isinstance(squares, Squares)
+    samples = each.aggregate.kind in ("variance", "stddev")
+    level = parted(reader.confidence, 2 + samples)
+    mean, mean_low, mean_high, _ = centred_mean(reader, each, total, level)
+    step = float(total.rounding)
+    means = mean, (mean_low - step, mean_high + step)
+    estimate, (lower, upper), std = variance(reader, each, squares, total, means, level)
     if samples:
         factor, (least, most) = sample_factor(reader, each, level)
         estimate, lower, upper = estimate * factor, lower * least, upper * most
     if each.aggregate.kind in ("stddev", "stddev_pop"):
         root = np.sqrt(estimate)
+        low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
         std = np.minimum(std / np.maximum(2 * root, 1e-300), high - low)
         estimate, lower, upper = root, np.sqrt(lower), np.sqrt(upper)
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
-        std=std,
-        covers=Covers.NOISE,
-    )
+    return column_of(each, estimate, (lower, upper), std)
 
 
 def distinct(reader: AnswerReader, each: Needed) -> AnswerColumn:
@@ -230,15 +225,7 @@ def distinct(reader: AnswerReader, each: Needed) -> AnswerColumn:
     likely = law.half_width(parted(Fraction(9, 10), held))
     lower, upper = ((table >= least).sum(axis=1).astype(float) for least in (reach + 1, 1 - reach))
     estimate = np.clip((table > likely).sum(axis=1), lower, upper)
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
-        std=(upper - lower) / 4,
-        covers=Covers.NOISE,
-        unit=Unit.COUNT,
-    )
+    return column_of(each, estimate, (lower, upper), (upper - lower) / 4, unit=Unit.COUNT)
 
 
 def quantile(reader: AnswerReader, each: Needed) -> AnswerColumn:
@@ -266,15 +253,9 @@ def quantile(reader: AnswerReader, each: Needed) -> AnswerColumn:
             chosen = _extent(column, int(reader.picked(pick)[row]), pick.shift)
         middle = min(max(float(chosen[0] + (chosen[1] - chosen[0]) / 2), lower), upper)
         found[:, row] = middle, lower, upper, (upper - lower) / 4
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=found[0],
-        lower=found[1],
-        upper=found[2],
-        std=found[3],
-        covers=Covers.NOISE_AND_CELLS,
-        unit=Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER,
-    )
+    unit = Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER
+    covers = Covers.NOISE_AND_CELLS
+    return column_of(each, found[0], (found[1], found[2]), found[3], covers=covers, unit=unit)
 
 
 def _extent(column: OrderedColumn, bucket: int, shift: int) -> tuple[int | float, int | float]:

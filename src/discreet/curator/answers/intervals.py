@@ -224,7 +224,7 @@ def _band_width(
 
 
 def _rounded_up(count: int) -> int:
-    """To two significant binary digits: more draws only spread a sum further, so it stays valid."""
+    """Rounds up to two significant binary digits: more draws only spread a sum further, so it stays valid."""
     if count < 8:
         return count
     step = 1 << (count.bit_length() - 3)

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn
-from discreet.curator.answers.answer_columns import centred_mean, denominator, parted, sample_factor
+from discreet.curator.answers.answer_columns import (
+    centred_mean,
+    column_of,
+    parted,
+    sample_factor,
+    variance,
+)
 from discreet.curator.answers.intervals import (
     Ends,
     divided,
     product_of,
-    ratio_interval,
-    variance_interval,
 )
 from discreet.curator.needed import Needed, Paid, center_of
 from discreet.curator.summing import squares_of, total_of
@@ -74,7 +77,7 @@ class _Moments:
         self.mean_y, self.mean_x = self._mean(y), self._mean(x)
         self.product = self._mean(product)
         self.variances = [
-            self._variance(term, total, mean)
+            variance(reader, each, term, total, mean, level)[:2]
             for term, total, mean in zip(squares, (x, y), (self.mean_x, self.mean_y), strict=False)
             if isinstance(term, Squares)
         ]
@@ -88,25 +91,6 @@ class _Moments:
         ):  # the product's own centre is near 0
             center = float(center_of(total))
         return estimate + center, (lower + center - slack, upper + center + slack)
-
-    def _variance(
-        self, squares: Squares, total: Total, mean: tuple[Floats, Ends]
-    ) -> tuple[Floats, Ends]:
-        reader = self.reader
-        bounds = summand_bounds(total.of, reader.schema)
-        low, high = (float(bound - center_of(total)) for bound in bounds)
-        unit = float(Fraction(1 << squares.shift, squares.grid**2))
-        values, law = reader.of(squares)
-        count, below = denominator(reader, self.each)
-        ends = ratio_interval(
-            values * unit, count, unit=unit, above=law, below=below,
-            low=0.0, high=max(low * low, high * high), confidence=self.level,
-        )  # fmt: skip
-        slack = 2 * float(total.rounding) * (high - low)
-        square = (ends[0] - slack, ends[1] + slack + unit * (squares.shift > 0))
-        interval = variance_interval(mean[1], square, widest=(high - low) ** 2 / 4)
-        estimate = values * unit / np.maximum(count, 1.0) - mean[0] ** 2
-        return np.clip(estimate, *interval), interval
 
     def covariance(self) -> tuple[Floats, Ends]:
         """E[zy zx] - E[zy] E[zx], no further from 0 than both half widths multiplied."""
@@ -123,14 +107,7 @@ class _Moments:
 
 def _column(each: Needed, estimate: Floats, ends: Ends) -> AnswerColumn:
     lower, upper = ends
-    return AnswerColumn(
-        name=each.aggregate.name,
-        estimate=np.clip(estimate, lower, upper),
-        lower=lower,
-        upper=upper,
-        std=(upper - lower) / 4,
-        covers=Covers.NOISE,
-    )
+    return column_of(each, np.clip(estimate, lower, upper), ends, (upper - lower) / 4)
 
 
 def covariance(reader: AnswerReader, each: Needed) -> AnswerColumn:

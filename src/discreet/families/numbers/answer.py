@@ -11,7 +11,7 @@ from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.shared.answer.evidence import Evidence, NoisyCount, NoisySum
 from discreet.families.shared.answer.library import Library
 from discreet.queries.measurable import ClampedSum, PresentCount
-from discreet.questions.dialects.sql import Aggregate, Question
+from discreet.questions.question import Aggregate, Question
 from discreet.schema import Schema
 
 

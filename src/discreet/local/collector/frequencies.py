@@ -68,7 +68,7 @@ def frequencies(
     values: Sequence[str],
     confidence: float = 0.95,
 ) -> Frequencies:
-    """From how many of the `people` reports speak for each value."""
+    """Estimates from `support`: how many of the `people` reports speak for each value."""
     if not 0 < confidence < 1:
         raise BadInput(f"confidence is {confidence}; it lies between 0 and 1.")
     if people < 1:

@@ -73,7 +73,7 @@ class Piecewise:
 
     @property
     def slope(self) -> Fraction:
-        """By how much the mean report moves with the number's point."""
+        """How far the mean report moves with the number's point."""
         return Fraction((self.likely - self.unlikely) * self.width, self.total)
 
     @property

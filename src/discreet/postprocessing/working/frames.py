@@ -26,7 +26,7 @@ class Doubt:
 
     @classmethod
     def of(cls, condition: Labels, rows: int, before: Doubt | None, levels: Levels) -> Doubt | None:
-        """Of the rows for which a condition holds, among some of which the number may be in doubt already."""
+        """How many rows a condition leaves. `before` is the doubt about their number before it."""
         if before is None and not condition.origins:
             return None
         unsure = condition.unsure
@@ -143,7 +143,7 @@ def note_open_window(function: str, notes: dict[str, None]) -> None:
 
 
 def note_open_filter(found: Labels, notes: dict[str, None]) -> None:
-    """The same of FILTER (WHERE ...) over the rows of a result."""
+    """A note on FILTER (WHERE ...) over the rows of a result, if noisy numbers decide it."""
     if found.unsure is not None and found.unsure[0].any():
         notes[
             f"FILTER follows the estimates. For {int(found.unsure[0].sum()):,} of {len(found):,} rows the interval does "

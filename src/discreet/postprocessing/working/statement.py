@@ -130,7 +130,7 @@ def _taken(value: Value, places: Places, levels: Levels) -> Value:
 
 
 def _with_named_draws(value: Value) -> Value:
-    """Without independent draws of each row: where rows are elsewhere or there twice, only recorded draws are known."""
+    """Drops noise that is independent in each row: once a row stands twice, only recorded draws are known."""
     if isinstance(value, Numbers) and not isinstance(value.noise, JointNoise):
         return replace(value, noise=None)
     return value

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
@@ -82,15 +82,6 @@ class GaussianLoss:
 
     sigma_squared: Fraction
     l2_squared: int
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """Draws of a law on `size` numbers that a neighbour moves by `sensitivity`."""
-
-    law: NoiseLaw
-    sensitivity: Sensitivity
-    size: int
 
 
 class NoiseLaw(ABC):
@@ -272,14 +263,6 @@ class NoiseLaw(ABC):
     def joint_loss_shape(self, sensitivity: Sensitivity) -> GaussianLoss | None:
         """The same where several numbers move, if it depends on their L2 sensitivity alone."""
         return None
-
-    @classmethod
-    def joint_delta(cls, uses: Sequence[Use], *, epsilon: Fraction) -> Fraction:
-        """The delta at `epsilon` of several uses, all of this law's kind, each without an epsilon of its own."""
-        if len(uses) != 1:
-            raise BadInput(f"No joint delta is proved for {len(uses)} uses of {cls.kind} noise.")
-        (use,) = uses
-        return use.law.cost(use.sensitivity, size=use.size, epsilon=epsilon).delta
 
 
 LAWS: dict[str, type[NoiseLaw]] = {}

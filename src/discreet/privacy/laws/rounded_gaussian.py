@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -18,7 +17,6 @@ from discreet.privacy.laws.gaussian import ENUMERATED_SIGMA_SQUARED, SMOOTH_SIGM
 from discreet.privacy.laws.law import (
     Envelope,
     GaussianLoss,
-    Use,
     characteristic_by_enumeration,
     cumulants_by_enumeration,
 )
@@ -100,10 +98,3 @@ class RoundedGaussianLaw(Gaussian):
 
     def loss_shape(self, shift: int) -> GaussianLoss:
         return GaussianLoss(self.sigma_squared, shift * shift)
-
-    @classmethod
-    def joint_delta(cls, uses: Sequence[Use], *, epsilon: Fraction) -> Fraction:
-        """The delta of continuous Gaussian mechanisms together: their squared shifts, in sigmas, add."""
-        rhos = [use.law.cost(use.sensitivity, size=use.size).rho for use in uses]
-        squares = sum((2 * rho for rho in rhos if rho is not None), Fraction(0))
-        return gaussian_delta(sigma_squared=1 / squares, l2_squared=1, epsilon=epsilon)

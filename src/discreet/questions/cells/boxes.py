@@ -53,7 +53,7 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxCondition:
-    """Where a condition surely holds, and where it may."""
+    """The boxes in which a condition surely holds, and those in which it may hold."""
 
     inner: Boxes
     outer: Boxes
@@ -142,7 +142,7 @@ def _sides(chosen: CodeSelection) -> tuple[tuple[Ranges, ...], tuple[Ranges, ...
 
 
 def _edges(column: Column, chosen: dict[Expression, _Truth]) -> list[int]:
-    """Where some atom about the column may change its truth, from 0 to the number of value cells."""
+    """The cells at which an atom about the column may change its truth, with 0 and the number of value cells."""
     found = {0, column.value_cells}
     for truth in chosen.values():
         found |= truth.edges(column.name)

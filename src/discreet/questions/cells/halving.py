@@ -1,4 +1,4 @@
-"""Where an expression has which value, on declared cells: boxes of cells, halved until each has one value.
+"""The values of an expression on declared cells: boxes of cells are halved until each has one value.
 
 The value over a box of cells comes from `reach`. A box on which it may be several things is halved,
 down to single cells. So `FLOOR(x/500)*500 = 1000` over 2^60 cells takes a few hundred looks, and no cell is
@@ -101,7 +101,7 @@ def _operations(node: Expression) -> int:
 
 
 def _middle_cell(column: Column, start: int, stop: int, steps: Sequence[int]) -> int:
-    """Where cells are halved: at a step of the expression near the middle, if there is one between."""
+    """The cell at which a box is halved: a step of the expression near the middle, if the box has one."""
     middle = (start + stop) // 2
     if not steps or not isinstance(column, OrderedColumn) or isinstance(column, NumberColumn):
         return middle

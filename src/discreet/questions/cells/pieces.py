@@ -98,7 +98,7 @@ class Pieces:
         raise NotImplementedError
 
     def truth(self, atom: Expression, *, positive: bool) -> Bools:
-        """Where the atom is true, or where it is false: nulls are neither, but for IS tests."""
+        """The pieces in which the atom is true, or false. For nulls it is neither, except in IS tests."""
         known = self.bits.get(atom)
         if known is not None:
             return np.asarray(known == (TRUE if positive else FALSE))

@@ -29,7 +29,7 @@ class Reach(NamedTuple):
     options: frozenset[str | bool] = frozenset()
     any_text: bool = False
     but: frozenset[str] = frozenset()
-    """With any text: those that it is not."""
+    """With `any_text`: texts that are not possible."""
 
     @property
     def has_value(self) -> bool:
@@ -49,7 +49,7 @@ class Reach(NamedTuple):
 
 
 Operation = Callable[[Call, list[Reach]], Reach]
-"""From a call and the reaches of its arguments to its own."""
+"""Takes a call and the reaches of its arguments; gives the reach of the call."""
 NULL = Reach(null=True)
 TRUTHS = {
     (True, False): frozenset([True]),

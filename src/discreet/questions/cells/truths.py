@@ -1,4 +1,4 @@
-"""Where the truth of a condition is which, on declared cells and inside them.
+"""The truth of a condition on declared cells, and on values inside them.
 
 A single cell on which the truth may be several things is cut by the condition. Equalities of a computed
 expression are looked up (`equalities`); everything else is found by halving.

@@ -188,6 +188,3 @@ class _Reader(StatementReader):
             deepest=DEEPEST,
             is_written=False,
         )
-
-
-__all__ = ["Aggregate", "Question", "parse_question"]

@@ -21,11 +21,11 @@ from discreet.questions.expressions import DATE_PARTS, Call, Expression
 MOST_STEPS = 10_000_000
 """Steps that one question may take."""
 OF_A_LOOK, OF_AN_OPERATION = 10, 2
-"""To look at a box of cells, and for each operation there."""
+"""Steps to look at a box of cells, and for each operation there."""
 OF_A_REGION, OF_A_SELECTION = 100, 500
-"""To read a region off a source, and to select cells."""
+"""Steps to read a region off a source, and to select cells."""
 OF_A_WIDTH, OF_SEVERAL_LAWS, OF_A_TERM = 1_500, 8_000, 15
-"""For a quantile of noise, where several laws are in it, and for each term of it."""
+"""Steps for a quantile of noise, for one with several laws, and for each of its terms."""
 
 _left: ContextVar[list[int] | None] = ContextVar("steps left", default=None)
 

@@ -123,5 +123,5 @@ def _concatenated(parts: Sequence[Expression]) -> Expression:
 
 
 def longest_part(parts: int) -> int:
-    """How many letters of each of so many texts are joined."""
+    """How many letters are taken of each text, if this many are joined."""
     return max(LEAST_JOINED, MOST_JOINED // parts)

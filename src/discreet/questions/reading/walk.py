@@ -28,7 +28,7 @@ from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
 Reader = Callable[[Any, int], Expression]
-"""From a node and how deep it lies."""
+"""Takes a node and its depth."""
 
 MOST_TERMS = 1_000
 """Operations in one condition of a live question, each of which an engine works out for every row."""

@@ -51,7 +51,7 @@ class ListedPromise:
         return many <= MOST_LISTED and many * self.shape.queries <= MOST_JUDGED
 
     def error(self, rows: int) -> float:
-        """By how many rows no predicate is off, but for a probability of delta."""
+        """The largest error of a predicate in rows, except with probability delta."""
         if rows == 0:
             return 0.0
         size = self.size(rows)
@@ -79,7 +79,7 @@ class WalkPlan:
     levels: int
     of_intervals: bool
     error: float
-    """By how many rows no interval is off."""
+    """The largest error of an interval, in rows."""
 
 
 @lru_cache(maxsize=256)

@@ -43,9 +43,9 @@ class Search:
     wanted: float
     """What a bucket, or a slab, should hold."""
     slack: float
-    """By how much no count of a search is off, if all goes well."""
+    """The largest error of a count in a search, except with probability delta."""
     searches: int
-    """At most so many in each column."""
+    """The most searches in a column."""
     count_epsilon: Fraction
     """The epsilon of each count of a search."""
     grid_epsilon: Fraction

@@ -91,10 +91,10 @@ def density_series(found: Explanation) -> tuple[list[Series], Series]:
     """The chances of a noisy count on two neighbouring tables, and the log of their ratio."""
     return (
         [
-            Series(label="without the person", points=[(d.count, d.here) for d in found.densities]),
-            Series(label="with the person", points=[(d.count, d.there) for d in found.densities]),
+            Series("without the person", [(d.count, d.here) for d in found.densities]),
+            Series("with the person", [(d.count, d.there) for d in found.densities]),
         ],
-        Series(label="log-ratio", points=[(d.count, d.log_ratio) for d in found.densities]),
+        Series("log-ratio", [(d.count, d.log_ratio) for d in found.densities]),
     )
 
 

@@ -1,9 +1,9 @@
-"""Who may use the service: people, their roles, tokens and sessions, behind one small protocol."""
+"""Who may use the service: people, their roles, tokens and sessions, in SQLite or PostgreSQL."""
 
+from discreet.service.accounts.kept import Accounts
 from discreet.service.accounts.opening import open_accounts
-from discreet.service.accounts.protocol import (
+from discreet.service.accounts.people import (
     AccountEvent,
-    Accounts,
     KeyState,
     Person,
     Role,

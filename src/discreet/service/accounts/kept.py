@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from discreet.errors import BadInput
 from discreet.service.accounts import tokens
-from discreet.service.accounts.protocol import (
+from discreet.service.accounts.people import (
     AccountEvent,
     KeyState,
     Person,
@@ -85,8 +85,11 @@ class Database(Protocol):
         ...
 
 
-class KeptAccounts:
-    """The `Accounts` in a database. Thread safe: one transaction at a time, also for several processes."""
+class Accounts:
+    """People, tokens, sessions, idempotency keys and saved questions in a database.
+
+    Thread safe: one transaction at a time, also for several processes.
+    """
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self.database, self._clock = database, clock
@@ -99,6 +102,7 @@ class KeptAccounts:
     # People
 
     def add(self, name: str, role: Role, *, by: str) -> Person:
+        """A new person; `BadInput` if the name is taken, revoked people included."""
         if not _is_name(name):
             raise BadInput(
                 "An account's name has 1 to 60 letters, digits, dots, hyphens, underscores or @, such as "
@@ -115,10 +119,12 @@ class KeptAccounts:
         return Person(name, role)
 
     def person(self, name: str) -> Person | None:
+        """The person of that name."""
         found = self.database.read("SELECT name, role, revoked_at FROM person WHERE name = ?", name)
         return _person(found[0]) if found else None
 
     def people(self) -> Sequence[Person]:
+        """Everybody, by name."""
         return [
             _person(row)
             for row in self.database.read("SELECT name, role, revoked_at FROM person ORDER BY name")
@@ -127,6 +133,7 @@ class KeptAccounts:
     # Tokens
 
     def issue(self, name: str, *, days: int, by: str) -> str:
+        """A new token for a person. This is the only time that it can be seen."""
         if not 1 <= days <= LONGEST_DAYS:
             raise BadInput(
                 f"A token is valid for 1 to {LONGEST_DAYS} days, not {days}. None was made."
@@ -150,6 +157,7 @@ class KeptAccounts:
         return token
 
     def tokens(self, name: str | None = None) -> Sequence[TokenView]:
+        """A person's tokens, or everybody's, newest first."""
         where, values = ("", ()) if name is None else (" WHERE person = ?", (name,))
         return [
             TokenView(*row)
@@ -159,6 +167,7 @@ class KeptAccounts:
         ]
 
     def revoke_token(self, token_id: str, *, by: str) -> None:
+        """End a token and every session that it opened."""
         with self.database.writing(lasting=True) as write:
             found = write("SELECT person FROM token WHERE id = ?", (token_id,))
             if not found:
@@ -171,6 +180,7 @@ class KeptAccounts:
             self._note(write, by, f"token {token_id} revoked", found[0][0])
 
     def revoke(self, name: str, *, by: str) -> None:
+        """End a person's account, tokens and sessions. What the person spent stays in the ledger."""
         with self.database.writing(lasting=True) as write:
             if not write("SELECT 1 FROM person WHERE name = ?", (name,)):
                 raise BadInput(f"There is no account {name[:60]!r}. Nothing was changed.")
@@ -189,6 +199,7 @@ class KeptAccounts:
             self._note(write, by, "revoked", name)
 
     def by_token(self, token: str) -> Person | None:
+        """Whose token it is; None if it is unknown, wrong, expired or revoked."""
         found = self._valid_token(token)
         return None if found is None else found[1]
 
@@ -215,6 +226,7 @@ class KeptAccounts:
     # Sessions
 
     def sign_in(self, token: str) -> str | None:
+        """Open a session with a token; its cookie's value, or None as for `by_token`."""
         found = self._valid_token(token)
         if found is None:
             return None
@@ -228,6 +240,7 @@ class KeptAccounts:
         return cookie
 
     def session(self, cookie: str) -> Session | None:
+        """The session of a cookie, while it and its token are valid."""
         found = self.database.read(
             "SELECT s.form_key, p.name, p.role, p.revoked_at FROM session s "
             "JOIN token t ON t.id = s.token JOIN person p ON p.name = t.person "
@@ -243,12 +256,14 @@ class KeptAccounts:
         return Session(_person(tuple(person)), form_key)
 
     def sign_out(self, cookie: str) -> None:
+        """End a session."""
         with self.database.writing(lasting=True) as write:
             write("DELETE FROM session WHERE digest = ?", (tokens.digest_of(cookie),))
 
     # Idempotency keys
 
     def claim_key(self, person: str, key: str, *, request: str, version: str) -> KeyState:
+        """Bind an idempotency key to a person, a request and a state of the data, or say what it is bound to."""
         with self.database.writing() as write:
             found = write(
                 "SELECT request, version FROM idempotency WHERE person = ? AND key = ?",
@@ -276,6 +291,7 @@ class KeptAccounts:
     # Saved questions
 
     def save_question(self, person: str, *, dataset: str, title: str, sql: str) -> None:
+        """Keep a question."""
         with self.database.writing() as write:
             write(
                 "INSERT INTO question (person, dataset, title, sql) VALUES (?, ?, ?, ?)",
@@ -288,6 +304,7 @@ class KeptAccounts:
             )
 
     def saved_questions(self, person: str, dataset: str) -> Sequence[SavedQuestion]:
+        """A person's kept questions about a dataset, newest first."""
         rows = self.database.read(
             "SELECT id, dataset, title, sql FROM question WHERE person = ? AND dataset = ? ORDER BY id DESC",
             person,
@@ -296,6 +313,7 @@ class KeptAccounts:
         return [SavedQuestion(*row) for row in rows]
 
     def drop_question(self, person: str, question: int) -> None:
+        """Forget a kept question."""
         with self.database.writing() as write:
             write("DELETE FROM question WHERE person = ? AND id = ?", (person, question))
 
@@ -308,15 +326,18 @@ class KeptAccounts:
         )
 
     def events(self) -> Sequence[AccountEvent]:
+        """What was done to accounts, newest first."""
         rows = self.database.read(
             "SELECT at, by, what, person FROM event ORDER BY id DESC LIMIT 1000"
         )
         return [AccountEvent(*row) for row in rows]
 
     def is_ready(self) -> bool:
+        """Whether the store answers."""
         return self.database.is_ready()
 
     def close(self) -> None:
+        """Close the store."""
         self.database.close()
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from discreet.ledger.place import is_address
-from discreet.service.accounts.kept import KeptAccounts
+from discreet.service.accounts.kept import Accounts
 from discreet.service.accounts.sqlite import SqliteAccounts, SqliteDatabase
 
 _SHARED = "discreet.service.accounts.postgres"
@@ -14,15 +14,15 @@ _SHARED = "discreet.service.accounts.postgres"
 COPIED = ("person", "token", "session", "idempotency", "question", "event")
 
 
-def open_accounts(file: Path, ledger: Path | str) -> KeptAccounts:
+def open_accounts(file: Path, ledger: Path | str) -> Accounts:
     """The accounts in PostgreSQL, if the ledger is there; else in `file`."""
     if is_address(ledger):
-        accounts: KeptAccounts = import_module(_SHARED).PostgresAccounts(ledger)
+        accounts: Accounts = import_module(_SHARED).PostgresAccounts(ledger)
         return accounts
     return SqliteAccounts(file)
 
 
-def copy_accounts(accounts: KeptAccounts, target: Path) -> None:
+def copy_accounts(accounts: Accounts, target: Path) -> None:
     """A consistent copy as a new SQLite file, also while the service runs."""
     copy = SqliteDatabase(target)
     try:

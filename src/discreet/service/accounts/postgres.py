@@ -19,7 +19,7 @@ from discreet.errors import BadInput
 from discreet.ledger.stores.postgres_home import LedgerAddress
 from discreet.postgres_addresses import NoConnection
 from discreet.postgres_transactions import Transactions
-from discreet.service.accounts.kept import FORMAT, TABLES, KeptAccounts, Run
+from discreet.service.accounts.kept import FORMAT, TABLES, Accounts, Run
 from discreet.service.limits.refusals import Away
 
 PATIENCE = 30
@@ -103,7 +103,7 @@ class PostgresDatabase:
             self._sql.close()
 
 
-class PostgresAccounts(KeptAccounts):
+class PostgresAccounts(Accounts):
     """The `Accounts` of several machines that share a ledger."""
 
     def __init__(self, ledger: str, *, clock: Callable[[], float] = time.time) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadInput
-from discreet.service.accounts.kept import FORMAT, TABLES, KeptAccounts, Run
+from discreet.service.accounts.kept import FORMAT, TABLES, Accounts, Run
 
 
 class SqliteDatabase:
@@ -72,7 +72,7 @@ class SqliteDatabase:
             self._connection.close()
 
 
-class SqliteAccounts(KeptAccounts):
+class SqliteAccounts(Accounts):
     """The `Accounts` of one machine."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:

@@ -40,7 +40,7 @@ async def home(request: Request) -> Response:
 
 @router.get("/sign-in")
 async def sign_in_page(request: Request) -> Response:
-    """Where a token is typed."""
+    """The page on which a token is typed."""
     goal = local_path(request.query_params.get("next", "/"))
     return page(request, "sign_in.html", session=session_of(request), goal=goal, mistake="")
 

@@ -103,7 +103,7 @@ async def write_schema(table: str, request: Request) -> Response:
 
 @router.post("/publish/{table}/columns")
 async def write_columns(table: str, request: Request) -> Response:
-    """The same from the form's boxes."""
+    """Keep the schema that the form's boxes describe."""
     session, fields = await checked_form(request, Role.CUSTODIAN)
     text = toml_of(fields)
     mistakes = Workshop(desk_of(request).house).write_schema(table, text)

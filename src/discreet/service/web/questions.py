@@ -47,7 +47,7 @@ class Typed:
         )
 
     def question(self, limits: Limits, notion: Notion = Notion.EPSILON) -> Question:
-        """As the curator takes it; the accuracy counts where one is given."""
+        """The question as the curator takes it; the accuracy counts if one is given."""
         check_sql(self.sql, limits)
         amount = self.epsilon or DEFAULT_EPSILON
         budget = Budget(**{notion.words: amount})

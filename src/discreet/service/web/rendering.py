@@ -25,7 +25,7 @@ KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "ima
 
 
 class _Environment(Environment):
-    """In a template `row.clear` is what the row holds under that name, and not a method that dicts have."""
+    """In a template `row.clear` means the row's value of that name, not a method of dict."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if isinstance(obj, dict) and attribute in obj:

@@ -9,7 +9,7 @@ import click
 
 from discreet.cli.options import (
     FILE,
-    budget_of,
+    TypedBudget,
     budget_options,
     defaulted,
     force_option,
@@ -31,7 +31,7 @@ from discreet.cli.options import (
 @force_option
 @json_option
 def command(
-    release_path: Path | None, epsilon: str | None, delta: str, rho: str | None, mu: str | None, rows_each: int, household: int,
+    release_path: Path | None, typed: TypedBudget, rows_each: int, household: int,
     output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Explain what an epsilon means to one person: beliefs before and after, groups and families, which unit is protected,
@@ -51,16 +51,16 @@ def command(
         refuse_overwriting(output, force=force)
     identifier = None
     if release_path is not None:
-        if epsilon is not None or rho is not None or mu is not None:
+        if typed.is_given:
             raise click.UsageError("Give a release or a budget, not both.")
         from discreet.answering import open_release
 
         release = open_release(release_path).release
         budget, identifier = release.budget, release.schema.unit.identifier
-    elif epsilon is None and rho is None and mu is None:
+    elif not typed.is_given:
         raise click.UsageError("Give a budget, as in --epsilon 1, or a release.")
     else:
-        budget = budget_of(epsilon, delta, rho, mu)
+        budget = typed.budget()
     found = explain(budget, rows_each=rows_each, household=household, identifier=identifier)
     if output is not None:
         write_text(output, _page(found))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli.options import (
     FILE,
+    SHARE,
     confidence_option,
     csv_options,
     defaulted,
-    delimiter_option,
-    encoding_option,
     force_option,
     json_option,
 )
+
+if TYPE_CHECKING:
+    from discreet.schema import CsvOptions
 
 question_option = click.option(
     "--question",
@@ -55,12 +57,12 @@ def command() -> None:
 @click.option("--people", type=click.FloatRange(1), help="How many people answer.")
 @click.option(
     "--error",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     help="The largest error of a share.",
 )
 @click.option(
     "--risk",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     help="The probability of a larger error. Default: 0.05, unless it is what is computed.",
 )
 @click.option("-o", "--output", type=FILE, help="Write the question, for clients and collector.")
@@ -154,8 +156,8 @@ def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list
         )
     print_curves(
         [
-            Series(label="local", points=[(float(n), min(local, 1.0)) for n, _, local in curve]),
-            Series(label="central", points=[(float(n), min(central, 1.0)) for n, central, _ in curve]),
+            Series("local", [(float(n), min(local, 1.0)) for n, _, local in curve]),
+            Series("central", [(float(n), min(central, 1.0)) for n, central, _ in curve]),
         ],
         across="people",
         up="error of a share",
@@ -175,12 +177,11 @@ def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list
 @click.option(
     "-o", "--output", type=FILE, required=True, help="The reports: .csv, .parquet or .arrow."
 )
-@delimiter_option
-@encoding_option
+@csv_options("delimiter", "encoding")
 @force_option
 def perturb(
     table: str, question_path: Path, column: str | None, identifier: str | None, memory: Path | None,
-    output: Path, delimiter: str | None, encoding: str | None, force: bool,
+    output: Path, csv: CsvOptions | None, force: bool,
 ) -> None:  # fmt: skip
     """Turn true answers into reports, as every client would on their own device.
 
@@ -205,7 +206,7 @@ def perturb(
     if Path(table).suffix in (PARQUET, *ARROW):
         columns = read_columns(table, wanted=wanted)
     else:
-        csv = replace(csv_options(delimiter, None, encoding) or CsvOptions(), trim=True)
+        csv = replace(csv or CsvOptions(), trim=True)
         columns = columns_of_lines(table, wanted, csv)
     answers = columns[wanted[0]]
     if memory is None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import FILE, budget_of, budget_options, defaulted, json_option
+from discreet.cli.options import FILE, TypedBudget, budget_options, defaulted, json_option
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.service.accounts.kept import KeptAccounts
+    from discreet.service.accounts.kept import Accounts
     from discreet.service.settings import Settings
 
 settings_argument = click.argument("settings_path", metavar="SETTINGS", type=FILE)
@@ -23,7 +23,7 @@ dataset_option = click.option(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Settings, KeptAccounts]]:
+def _opened(path: Path) -> Iterator[tuple[Settings, Accounts]]:
     from discreet.service.accounts import open_accounts
     from discreet.service.settings import load_settings
 
@@ -97,10 +97,7 @@ def add_analyst(
     role: str,
     days: int,
     dataset: str | None,
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
 ) -> None:
     """Make an account and print its token, which is shown only once. With a budget, an analyst may ask at once.
 
@@ -111,18 +108,17 @@ def add_analyst(
     """
     from discreet.service.accounts import Role
 
-    has_budget = epsilon is not None or rho is not None or mu is not None
-    if has_budget and role != "analyst":
+    if typed.is_given and role != "analyst":
         raise click.UsageError("A budget is for an analyst.")
     with _opened(settings_path) as (settings, store):
-        chosen = _dataset(settings, dataset) if has_budget else ""
+        chosen = _dataset(settings, dataset) if typed.is_given else ""
         store.add(name, Role(role), by=_by())
-        if has_budget:
+        if typed.is_given:
             _allow(
                 settings,
                 chosen,
                 name,
-                budget_of(epsilon, delta, rho, mu),
+                typed.budget(),
                 "set when the account was made",
             )
         click.echo(store.issue(name, days=days, by=_by()))
@@ -162,10 +158,7 @@ def budget(
     settings_path: Path,
     name: str,
     dataset: str | None,
-    epsilon: str | None,
-    delta: str,
-    rho: str | None,
-    mu: str | None,
+    typed: TypedBudget,
     reason: str,
 ) -> None:
     """Give an analyst a budget on a dataset, or raise it. A budget is never lowered: revoke instead.
@@ -174,7 +167,7 @@ def budget(
     Examples:
       discreet curator budget curator.toml ann --epsilon 1 --reason "second study"
     """
-    cap = budget_of(epsilon, delta, rho, mu)
+    cap = typed.budget()
     with _opened(settings_path) as (settings, store):
         person = store.person(name)
         if person is None or person.is_revoked or person.role != "analyst":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.options import FILE, defaulted, json_option
+from discreet.cli.options import FILE, SHARE, defaulted, json_option
 
 rows_option = defaulted("--rows", click.IntRange(1, 10**12), 10_000, "Rows of the table.")
 epsilon_option = click.option(
@@ -20,7 +20,7 @@ epsilon_option = click.option(
 @click.command(short_help="Why a domain must be finite: the median argument, run.")
 @defaulted("--bits", click.IntRange(1, 64), 10, "Of a finite domain.")
 @epsilon_option
-@defaulted("--success", click.FloatRange(0, 1, min_open=True, max_open=True), 0.9, "How often the median of equal rows must be found.")  # fmt: skip
+@defaulted("--success", SHARE, 0.9, "How often the median of equal rows must be found.")  # fmt: skip
 @json_option
 def median(bits: int, epsilon: float, success: float, as_json: bool) -> None:
     """Run the argument of theorem 5.1 on the exact median over the reals: two tables that differ in one row, and a value that
@@ -135,14 +135,9 @@ def reconstruction(rows: int, errors: tuple[float, ...], as_json: bool) -> None:
 
 @click.command(short_help="What theorem 6.5 needs, for an error and a probability.")
 @epsilon_option
-@defaulted("--error", click.FloatRange(0, 1, min_open=True, max_open=True), 0.1, "As a part of the rows.")  # fmt: skip
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-)
-@defaulted("--gamma", click.FloatRange(0, 1, min_open=True, max_open=True), 0.5, "How close the halfspace must be that is really answered.")  # fmt: skip
+@defaulted("--error", SHARE, 0.1, "As a part of the rows.")  # fmt: skip
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True)
+@defaulted("--gamma", SHARE, 0.5, "How close the halfspace must be that is really answered.")  # fmt: skip
 @defaulted("--columns", click.IntRange(1, 10_000), 2, "Numeric columns.")
 @defaulted("--bits", click.IntRange(1, 64), 8, "Of a coefficient.")
 @json_option

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import defaulted, json_option
+from discreet.cli.options import SHARE, defaulted, json_option
 
 if TYPE_CHECKING:
     from discreet.theory.sample_sizes import QueryShape
@@ -30,12 +30,7 @@ CLASSES = ("prefixes", "intervals", "conjunctions", "parities")
     "--error", default="10%", show_default=True, help="As a part of the rows, such as 10%."
 )
 @click.option("--rows", type=click.IntRange(min=1), help="Also the error for this number of rows.")
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-)
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True)
 @json_option
 def sizes(
     kind: str,

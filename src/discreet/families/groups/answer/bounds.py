@@ -80,7 +80,7 @@ def mean_bound(
 def means_bound(
     columns: Sequence[tuple[Form, tuple[NoiseLaw, ...], Bounds]], values: Fraction, miss: Fraction
 ) -> float:
-    """The same for groups of so many values of several columns: the farthest, and no more than their bounds allow."""
+    """The largest `mean_bound` of several columns, for groups of `values` values each, and at most the width of their bounds."""
     found = 0.0
     for form, laws, (low, high) in columns:
         own = mean_bound(form, laws, (low, high), values, miss)

@@ -17,8 +17,26 @@ from discreet.queries.tallies import Cells, Tally
 from discreet.schema import Schema
 
 
+class OneTally:
+    """A query that is one tally, as it is."""
+
+    __slots__ = ()
+
+    def tallies(self, schema: Schema) -> tuple[Tally, ...]:
+        raise NotImplementedError
+
+    def size(self, schema: Schema) -> int:
+        return self.tallies(schema)[0].size(schema)
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        return self.tallies(schema)[0].sensitivity(schema)
+
+    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
+        return tallied[0]
+
+
 @dataclass(frozen=True, slots=True)
-class GroupBuckets:
+class GroupBuckets(OneTally):
     """Rows of each group in each bucket of 2^shift value cells: one level of a tree in every group.
 
     A row with a value is in one bucket of one group; nulls and values outside the range are in none.
@@ -41,14 +59,8 @@ class GroupBuckets:
     def tallies(self, schema: Schema) -> tuple[Tally, ...]:
         return (Tally(Cells(self.column, self.shift), self.groups),)
 
-    def size(self, schema: Schema) -> int:
-        return self.tallies(schema)[0].size(schema)
-
     def sensitivity(self, schema: Schema) -> Sensitivity:
         return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)
-
-    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
-        return tallied[0]
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, assert_never
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.families.groups.queries.group_ranges import check_groups
+from discreet.families.groups.queries.group_ranges import OneTally, check_groups
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.queries.measurable import SATURATION, Counts
 from discreet.queries.tallies import Tally, Total, Valued
@@ -98,26 +98,8 @@ class GroupEnds:
         return cls(str(data["column"]), tuple(data["groups"]), _whole(data["grid"]))
 
 
-class _OneTally:
-    """A query that is one tally, as it is."""
-
-    __slots__ = ()
-
-    def tallies(self, schema: Schema) -> tuple[Tally, ...]:
-        raise NotImplementedError
-
-    def size(self, schema: Schema) -> int:
-        return self.tallies(schema)[0].size(schema)
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        return self.tallies(schema)[0].sensitivity(schema)
-
-    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
-        return tallied[0]
-
-
 @dataclass(frozen=True, slots=True)
-class GroupSums(_OneTally):
+class GroupSums(OneTally):
     """For each group, the sum of (value - center), in units of 1/grid; a null adds nothing."""
 
     column: str
@@ -143,7 +125,7 @@ class GroupSums(_OneTally):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupCounts(_OneTally):
+class GroupCounts(OneTally):
     """For each group, how many rows have a value in the column."""
 
     column: str

@@ -62,7 +62,7 @@ class Boxed:
         return len(self._first)
 
     def narrowed(self, codes: Mapping[int, int]) -> Boxed:
-        """The same boxes, of which only rows in one cell of some columns are asked for."""
+        """The same boxes, restricted to rows in one cell of some columns."""
         found = Boxed(self._schema, self._names, self._first.copy(), self._last.copy())
         found._whole, found._touched = self._whole.copy(), self._touched.copy()
         found._part = self._part.copy()

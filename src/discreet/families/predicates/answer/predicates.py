@@ -41,6 +41,7 @@ from discreet.families.shared.estimate.combination import Terms
 from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expressions import Expression
 from discreet.questions.inequality import lone_inequality
+from discreet.questions.spelling import sql_name
 from discreet.schema import Schema, keeps_every_row
 
 MODEL_NOTE = "The interval is the bound that holds for all declared predicates at once."
@@ -191,7 +192,7 @@ def predicates_bound(
         and part.selections
         for part in library.release.parts
     )
-    name = '"' + library.schema.dataset.replace('"', '""') + '"'
+    name = sql_name(library.schema.dataset)
     questions = [
         parse_question(f"SELECT count(*) FROM {name} WHERE {condition}", library.schema)
         for condition in query_class.conditions

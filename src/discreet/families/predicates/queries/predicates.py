@@ -15,12 +15,12 @@ from math import lcm, prod
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadQuestion, BadRelease
 from discreet.families.shared.queries.matrices import MOST_EXACT
+from discreet.queries.measurable import Counts
 from discreet.questions.cells.cutting import pieces_of
 from discreet.questions.cells.ordered_pieces import extents
 from discreet.questions.cells.pieces import Pieces
@@ -36,7 +36,7 @@ from discreet.questions.conditions import (
 from discreet.questions.expressions import Expression
 from discreet.questions.expressions import columns_of as columns_in
 from discreet.questions.inequality import Inequality, inequality_of
-from discreet.questions.spelling import checked_weight
+from discreet.questions.spelling import checked_weight, sql_name
 from discreet.schema import OrderedColumn, Schema, keeps_every_row
 
 MOST_PREDICATES = 10_000
@@ -73,8 +73,7 @@ class Predicates:
     @property
     def text(self) -> str:
         """The class as it is written on the command line and in release files."""
-        inside = ", ".join('"' + each.replace('"', '""') + '"' for each in self.conditions)
-        return f"predicates({inside})"
+        return f"predicates({', '.join(map(sql_name, self.conditions))})"
 
     def check(self, schema: Schema) -> None:
         """Raise `BadInput` if the class does not fit the schema."""
@@ -86,7 +85,7 @@ def read_conditions(schema: Schema, conditions: tuple[str, ...]) -> tuple[Expres
     """The conditions as plain data; refuses what the schema cannot decide."""
     from discreet.questions.dialects.sql import parse_question
 
-    name = '"' + schema.dataset.replace('"', '""') + '"'
+    name = sql_name(schema.dataset)
     found = []
     for each in conditions:
         try:
@@ -334,9 +333,6 @@ def extreme_rows(asked: Predicates, schema: Schema) -> tuple[dict[str, int], dic
         dict(zip(found.columns, cells[place].tolist(), strict=True)) for place in (most, furthest)
     )
     return one, other
-
-
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

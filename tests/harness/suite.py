@@ -5,20 +5,25 @@ Nothing is listed by name: what the tables of mechanisms and algorithms hold is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
+from pathlib import Path
 
 from discreet.audits.guessing import releases as empirical_releases
 from discreet.audits.guessing import subjects
 from discreet.audits.guessing.game import FALSE_POSITIVE_RATE, Finding
-from discreet.audits.guessing.releases import audit_release, recorded_laws
-from discreet.audits.guessing.subjects import MUTANT, Subject, subjects_of
-from discreet.audits.material.tables import Job, possible, random_table
+from discreet.audits.guessing.laws import LawCheck, NoisePool
+from discreet.audits.guessing.releases import Pace, RememberingEngine, audit_release, unpaid_release
+from discreet.audits.guessing.subjects import Subject, subjects_of
+from discreet.audits.guessing.tables import neighbouring_tables, written_to
+from discreet.audits.observing import recording
 from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.mechanisms.registry import MECHANISMS
-from discreet.core.noise import DrawnNoise
+from discreet.core.noise import DrawnNoise, NoiseSource
+from discreet.engines import open_engine
 from discreet.errors import DiscreetError
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
@@ -26,9 +31,10 @@ from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
-from discreet.releases.algorithms import all_algorithms
-from discreet.releases.preparing import prepare
-from discreet.schema import Schema
+from discreet.releases.preparing import Workload, prepare
+from discreet.releases.run import Run
+from discreet.schema import CsvOptions, Schema
+from tests.harness.material.tables import Job, all_algorithms, possible, random_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,8 @@ OPEN_SCHEMAS = tuple(
 
 BUDGETS = (Budget(epsilon=1), Budget(rho="1/10"), Budget(epsilon=1, delta="1e-6"))
 RANDOM_SCHEMAS = 60
+MUTANT = Fraction(6, 5)
+"""How many times its claim a mutant spends."""
 PROMISED = 4_500
 """With so many draws of one law, noise a fifth too small is seen."""
 SECONDS = 10.0
@@ -183,6 +191,36 @@ def _jobs(schema: Schema, budgets: tuple[Budget, ...]) -> Iterator[Job]:
             seen.add(algorithm)
             yield job
             break
+
+
+def recorded_laws(
+    schema: Schema,
+    *,
+    budget: Budget,
+    workload: Workload,
+    algorithms: Mapping[str, str] | None = None,
+    runs: int = empirical_releases.RUNS,
+    seconds: float | None = None,
+    drawn: NoiseSource | None = None,
+) -> list[LawCheck]:
+    """Only the test of each recorded noise law: runs on one table, without replays."""
+    plain = replace(schema, csv=CsvOptions())
+    run = Run(plain, budget, workload, 0.95, algorithms, None)
+    pool = NoisePool()
+    table, _ = next(neighbouring_tables(plain))
+    with (
+        tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder,
+        open_engine(written_to(table, Path(folder) / "table.csv"), plain) as engine,
+    ):
+        remembering = RememberingEngine(engine)
+        pace = Pace(runs, seconds)
+        for place in range(runs):
+            if pace.is_over(place):
+                break
+            with recording(drawn) as tape:
+                unpaid_release(run, remembering)
+            pool.add(tape.steps)
+    return pool.checks()
 
 
 def release_rows(*, fast: bool = False) -> Iterator[Row]:

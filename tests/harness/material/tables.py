@@ -10,49 +10,32 @@ Nothing is listed by name: a family or an algorithm that is added is audited fro
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.audits.guessing.tables import GeneratedTable, Row, written_to
 from discreet.errors import DiscreetError
+from discreet.families.shared.release.protocol import Algorithm
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.queries.class_tables import example_texts
+from discreet.queries.class_tables import released_classes
 from discreet.queries.classes import QueryClass, parse_class
+from discreet.queries.registry import families
 from discreet.releases.algorithms import algorithms_of
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 
 IDENTIFIER = "person"
-Row = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedTable:
-    """Rows of text under a schema; the identifier, where there is one, stands first."""
-
-    schema: Schema
-    header: tuple[str, ...]
-    rows: tuple[Row, ...]
 
 
 def written(table: GeneratedTable, folder: Path) -> Path:
     """The table as a CSV file, which is how the engine gets to see it."""
     return written_to(table, folder / "table.csv")
-
-
-def written_to(table: GeneratedTable, path: Path) -> Path:
-    """The same, as a file of another name."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow(table.header)
-        writer.writerows(table.rows)
-    return path
 
 
 NASTY = (
@@ -133,6 +116,16 @@ class Job:
     classes: tuple[QueryClass, ...]
     algorithms: dict[str, str]
     budget: Budget
+
+
+def all_algorithms() -> dict[str, tuple[Algorithm, ...]]:
+    """The algorithms of every class."""
+    return {name: algorithms_of(name) for name in released_classes()}
+
+
+def example_texts(schema: Schema) -> tuple[str, ...]:
+    """Texts of all families' classes over a schema's columns; the schema may refuse some."""
+    return tuple(dict.fromkeys(text for family in families() for text in family.examples(schema)))
 
 
 def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:

@@ -1,4 +1,4 @@
-"""`python -m discreet.audits`: every registered mechanism and release, and whether its mutant is seen.
+"""`python -m tests.harness.audits`: every registered mechanism and release, and whether its mutant is seen.
 
     forgery  instead: alter every place of a release of every class and algorithm; `verify` must refuse
     --fast   fewer runs; a mutant that is missed is then no failure
@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain
 
-from discreet.audits.forgery import forged_releases
 from discreet.audits.guessing.game import FALSE_POSITIVE_RATE
-from discreet.audits.guessing.suite import (
+from tests.harness.forgery import forged_releases
+from tests.harness.suite import (
     Row,
     mechanism_rows,
     release_rows,

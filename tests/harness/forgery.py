@@ -32,20 +32,20 @@ from discreet.artifacts.files import (
     release_members,
     write_release,
 )
-from discreet.audits.guessing.suite import BUDGETS, OPEN_SCHEMAS, RANDOM_SCHEMAS, SCHEMAS
-from discreet.audits.material.alterations import Alteration, Members, alterations
-from discreet.audits.material.tables import GeneratedTable, Job, possible, random_table, written
-from discreet.audits.progress import Progress
+from discreet.audits.guessing.tables import GeneratedTable
 from discreet.errors import BadInput, BadRelease
 from discreet.families.shared.estimate.public_random import generator
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
 from discreet.queries.registry import families
-from discreet.releases.algorithms import all_algorithms
 from discreet.releases.run import release
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.harness.material.alterations import Alteration, Members, alterations
+from tests.harness.material.tables import Job, all_algorithms, possible, random_table, written
+from tests.harness.progress import Progress
+from tests.harness.suite import BUDGETS, OPEN_SCHEMAS, RANDOM_SCHEMAS, SCHEMAS
 
 ROWS = 60
 TWO_CLASSES = ("marginals(2)", "means(age) * 3")

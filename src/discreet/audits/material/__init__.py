@@ -1,1 +1,0 @@
-"""What several audits work with: tables, workloads, altered files."""
