@@ -215,8 +215,10 @@ def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int]
         return first * rows, second * rows**2
     if kind == "clamped-sum":
         column, grid = release.columns[query["column"]], whole(query["grid"], 1)
-        bounds = column.get("bounds") or column["range"]
+        (bounds,) = (column[name] for name in ("bounds", "range") if name in column)
         ends = [(Fraction(str(end)) - exact(query["center"])) * grid for end in bounds]
+        if len(ends) != 2 or ends[0] > ends[1]:
+            raise ValueError("a column in it has bounds that are none.")
         low, high = min(0, math.floor(ends[0])), max(0, math.ceil(ends[1]))
         reach = rows * max(1, high - low if moved else max(-low, high))
         return reach, reach**2
@@ -252,7 +254,8 @@ def check_numbers(release: Release, measured: dict[str, Any]) -> None:
     known = IN_ONE_CELL | ONE_COUNT | COUNTS_APART | ONE_NUMBER | MATRICES | NO_RULE
     if kind not in known | {"clamped-sum"}:
         raise ValueError("asks a query that this check does not know.")
-    one = kind in ONE_COUNT | ONE_NUMBER | {"clamped-sum"}
+    is_total = kind == "residual" and not query.get("columns", "?")  # the number of rows
+    one = is_total or kind in ONE_COUNT | ONE_NUMBER | {"clamped-sum"}
     rows = 1 if one else len(query.get("matrix") or ()) if kind in MATRICES else 0
     if rows and (many % rows if kind == "group-strategy" else many != rows):
         raise ValueError(f"has {many:,} numbers, and its query has {rows:,}.")
@@ -380,6 +383,8 @@ def _total(manifest: dict[str, Any], losses: list[Loss], wrong: list[str]) -> st
     budget = {name: exact(amount) for name, amount in manifest["budget"].items()}
     accounting, delta = manifest["accounting"], budget["delta"]
     try:
+        if len(budget) != 2:
+            raise ValueError("The file promises several things, and may be read as any of them.")
         if accounting == "basic":
             epsilon = sum((_known(each.epsilon) for each in losses), Fraction(0))
             spent = sum((each.delta for each in losses), Fraction(0))

@@ -21,6 +21,7 @@ SPARK = (
     "tests/engines/test_counting.py",
     "tests/engines/test_same_person.py",
     "tests/engines/test_spark.py",
+    "tests/engines/test_spark_origins.py",
     "tests/engines/test_spark_places.py",
 )
 """What needs a Spark of the worker's own, which takes 15 seconds to start."""

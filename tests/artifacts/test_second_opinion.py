@@ -344,6 +344,50 @@ def test_it_sees_more_numbers_than_a_query_has(tmp_path: Path) -> None:
     assert tried >= {"clamped-sum", "range-count", "strategy-counts"}
 
 
+def test_it_sees_several_draws_of_the_number_of_rows(tmp_path: Path) -> None:
+    """A residual over no column is one number: a thousand draws of it cost as much as one."""
+    tried = 0
+    for title, members in of_every_kind().items():
+        for each in _noisy(json.loads(members["manifest.json"])):
+            if each["query"]["kind"] != "residual" or each["query"]["columns"]:
+                continue
+            name = f"arrays/{each['values']}.npy"
+            buffer = io.BytesIO()
+            np.save(buffer, np.tile(np.load(io.BytesIO(members[name])), 1000).astype("<i8"))
+            wrong = opinion({**members, name: buffer.getvalue()}, tmp_path)[1]
+            assert "1,000 numbers, and its query has 1" in " ".join(wrong), title
+            tried += 1
+    assert tried
+
+
+def test_it_believes_no_bounds_and_no_budget_that_can_be_read_in_two_ways(tmp_path: Path) -> None:
+    """With its bounds turned around, a sum seemed to move by 1. Of two promises, it compared with the larger one."""
+    tried = set()
+    for title, members in of_every_kind().items():
+        text = members["manifest.json"]
+        manifest = json.loads(text)
+        for turned in ("bounds = [10, -2.5]", "bounds = [-2.5, 10]\nrange = [0, 0]"):
+            forged = {
+                **manifest,
+                "schema": manifest["schema"].replace("bounds = [-2.5, 10.0]", turned),
+            }
+            if forged["schema"] == manifest["schema"] or "clamped-sum" not in text.decode():
+                continue
+            sums = [one for one in _noisy(forged) if one["query"]["kind"] == "clamped-sum"]
+            for one in sums:
+                one["l1"] = one["l2_squared"] = 1
+                key = "scale" if "scale" in one["law"] else "sigma_squared"
+                one["law"][key] = str(10**30)
+            write_members(_with(members, forged), tmp_path / "a.release")
+            assert second.main([str(tmp_path / "a.release")]) != 0, (title, turned)
+            tried.add(turned)
+        for other in {"epsilon", "rho", "mu_squared"} - manifest["budget"].keys():
+            forged = {**manifest, "budget": {**manifest["budget"], other: "1000", "delta": "1/2"}}
+            assert opinion(_with(members, forged), tmp_path)[1], (title, other)
+            tried.add(other)
+    assert len(tried) == 5
+
+
 def test_it_takes_no_query_as_recorded_that_it_does_not_know(tmp_path: Path) -> None:
     """If it has no rule for a query, it believes the sensitivity in the file, and says so; but not 0, and not for any name."""
     tried = 0

@@ -169,6 +169,35 @@ def test_every_kind_of_source_gives_the_same_counts(tmp_path: Path) -> None:
         assert counted(source) == ANSWER, source
 
 
+def test_a_lazy_table_that_reads_files_is_refused(tmp_path: Path) -> None:
+    """Polars gave all people of a folder its name, took 01 for 1 until a row lay in `code=A`, let one quote swallow
+    95 lines, and dropped the upper bits of short numbers. What has been read, or lies in memory, is taken."""
+    (tmp_path / "b=x").mkdir()
+    pq.write_table(TABLE, tmp_path / "b=x" / "part.parquet")
+    TABLE.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    TABLE.to_pandas().to_json(tmp_path / "t.ndjson", orient="records", lines=True)
+    pl.DataFrame(TABLE).write_ipc(tmp_path / "t.arrow")
+    read = pl.scan_parquet(tmp_path / "b=x" / "part.parquet")
+    memory = pl.DataFrame(TABLE).lazy()
+    for lazy in (
+        read,
+        pl.scan_parquet(f"{tmp_path}/**/*.parquet", hive_partitioning=True),
+        pl.scan_csv(tmp_path / "t.csv", ignore_errors=True),
+        pl.scan_csv((tmp_path / "t.csv").read_bytes()),
+        pl.scan_ndjson(tmp_path / "t.ndjson"),
+        pl.scan_ipc(tmp_path / "t.arrow"),
+        pl.scan_pyarrow_dataset(ds.dataset(tmp_path / "b=x" / "part.parquet")),
+        pl.concat([memory, read.select(memory.collect_schema().names())]),
+        memory.join(read.select("a"), on="a", how="left").filter(pl.col("a") > 0).select("b", "a"),
+        read.map_batches(lambda frame: frame),
+    ):
+        with pytest.raises(BadSource, match=r"LazyFrame reads files.*No row was read"):
+            counted(lazy)
+    assert counted(read.collect()) == ANSWER
+    assert counted(pl.concat([memory.slice(0, 1), memory.slice(1)]).sort("a")) == ANSWER
+    assert counted(memory.map_batches(lambda frame: frame)) == ANSWER
+
+
 def test_partitioned_directories_have_the_columns_of_their_paths(tmp_path: Path) -> None:
     for name in ("x", "z", "__HIVE_DEFAULT_PARTITION__"):
         (tmp_path / f"b={name}").mkdir()

@@ -49,14 +49,10 @@ def _described(source: Source) -> list[tuple[int, tuple[Any, Any]]]:
     if source.format == "pandas":
         pairs = zip(frame.columns, frame.dtypes, strict=True)
     elif source.format == "polars":
-        pairs = iter(_polars_schema(frame).items())
+        pairs = iter(frame.collect_schema().items())
     else:
         pairs = zip(frame.schema.names, frame.schema.types, strict=True)
     return list(enumerate(pairs))
-
-
-def _polars_schema(frame: Any) -> Any:
-    return frame.collect_schema() if hasattr(frame, "collect_schema") else frame.schema
 
 
 def open_frame(source: Source, schema: Schema, found: Sequence[SourceColumn]) -> FrameRows:
@@ -115,7 +111,24 @@ def _opened(
         opened.append(known)
     if _is_dataset(frame):
         _check_dataset(frame, found, None in declared)
+    if source.format == "polars" and hasattr(frame, "collect"):
+        _foreign(
+            lambda: _check_lazy(frame._ldf.visit()),
+            lambda: BadSource(
+                "The LazyFrame reads files, and there a row may stop or change others. No row was read. Collect it, or give their path."
+            ),
+        )
     return opened
+
+
+def _check_lazy(plan: Any) -> None:
+    """Raises something where a lazy table of Polars reads anything but tables in memory."""
+    waiting = [plan.get_node()]
+    while waiting:
+        plan.set_node(waiting.pop())
+        waiting += (below := plan.get_inputs())
+        if not below and type(plan.view_current_node()).__name__ != "DataFrameScan":
+            raise TypeError
 
 
 def _arrow_type(source: Source, column: SourceColumn) -> Any:
@@ -123,7 +136,7 @@ def _arrow_type(source: Source, column: SourceColumn) -> Any:
     if source.format == "arrow":
         return source.value.schema.types[column.place]
     polars = import_module("polars")
-    dtype = list(_polars_schema(source.value).values())[column.place]
+    dtype = list(source.value.collect_schema().values())[column.place]
     try:
         return polars.DataFrame(schema={"empty": dtype}).to_arrow().schema.types[0]
     except Exception:  # by the type alone: there is no row in it
@@ -242,22 +255,16 @@ class FrameRows:
         places = [one.column.place for one in self._columns]
         if self._source.format == "polars":
             polars = import_module("polars")
-            chosen = frame.select([polars.nth(place) for place in places])
-            chosen = chosen.collect() if hasattr(chosen, "collect") else chosen
+            chosen = frame.lazy().select([polars.nth(place) for place in places]).collect()
             return [
                 pyarrow.nulls(len(series)) if one.reading.label == '"NULL"' else series.to_arrow()
                 for one, series in zip(self._columns, chosen.get_columns(), strict=True)
             ]
         if hasattr(frame, "read_next_batch"):
             # It can be read only once, and engines read several times.
-            chosen_schema = pyarrow.schema([frame.schema.field(place) for place in places])
-            batches = [
-                pyarrow.RecordBatch.from_arrays(
-                    [batch.column(place) for place in places], schema=chosen_schema
-                )
-                for batch in frame
-            ]
-            return list(pyarrow.Table.from_batches(batches, schema=chosen_schema).columns)
+            schema = pyarrow.schema([frame.schema.field(place) for place in places])
+            frame = pyarrow.Table.from_batches([one.select(places) for one in frame], schema)
+            return list(frame.columns)
         return [frame.column(place) for place in places]
 
     def _streamed(self, schema: Any) -> Iterator[Any]:

@@ -65,12 +65,8 @@ def pandas_column(values: Any, column: Column | None) -> Made | None:
     for one in ("floating", "integer", "boolean"):
         if _is_spelled(one[0], column) and getattr(pyarrow.types, f"is_{one}")(type_):
             return _texts(lambda: (object_text(value, column) for value in values.array))
-    return _made(type_, lambda: _as(pyarrow.array(values.array), type_), exact=column is None)
-
-
-def _as(array: Any, type_: Any) -> Any:
-    """In the type that was announced; another spelling of text is the only difference there is."""
-    return array if array.type == type_ else array.cast(type_)
+    # In the type that was announced; another spelling of text is the only difference there is.
+    return _made(type_, lambda: pyarrow.array(values.array).cast(type_), exact=column is None)
 
 
 def _made(type_: Any, values: Callable[[], Any], *, exact: bool = False) -> Made | None:
@@ -98,7 +94,8 @@ def _numpy_column(
 ) -> Made | None:
     if dtype.kind == "c":  # one complex number makes all of them complex; among objects it is null
         real = np.dtype(np.float64)
-        return _numpy_column(real, lambda: _real(values(), real), column)
+        known: Callable[[], Any] = lambda: np.where((z := values()).imag == 0, z.real, np.nan)  # noqa: E731
+        return _numpy_column(real, lambda: known().astype(real), column)
     if dtype.kind == "O":
         return _texts(lambda: (object_text(value, column) for value in values()))
     if _is_spelled(dtype.kind, column):
@@ -116,10 +113,6 @@ def _numpy_column(
     if dtype.kind == "m":  # durations, which no kind of column reads
         return nothing(), lambda: nothing().column(values())
     return None
-
-
-def _real(numbers: Any, type_: np.dtype[Any]) -> Any:
-    return np.where(numbers.imag == 0, numbers.real, np.nan).astype(type_)
 
 
 def _moments(unit: str, values: Callable[[], Any], column: Column | None) -> Made | None:

@@ -109,6 +109,60 @@ def test_a_view_that_compares_what_overflows_is_refused(column: str, postgres: S
         postgres.execute("DROP TABLE shapes CASCADE")
 
 
+def test_a_view_that_gives_columns_the_names_of_others_is_refused(postgres: Server) -> None:
+    """Then `age` is a box. PostgreSQL writes such names by itself, where a column of the table gets another one."""
+    postgres.execute("CREATE TABLE swapped (age int, sex text, shape box)")
+    view = "SELECT t.shape AS age, t.sex FROM swapped t(shape, sex, age) WHERE t.age = '(0,0),(1,1)'::box"
+    try:
+        one = named(postgres, "refused", f"CREATE VIEW refused AS {view}")
+        with pytest.raises(BadSource, match="plain comparisons"):
+            open_engine(one, SCHEMA)
+        one = named(postgres, "above", "CREATE VIEW above AS SELECT age, sex FROM refused")
+        with pytest.raises(BadSource, match="plain comparisons"):
+            open_engine(one, SCHEMA)
+        postgres.execute("DROP VIEW refused CASCADE")
+        plain = "CREATE VIEW refused AS SELECT t.age, t.sex FROM swapped t WHERE t.age > 3"
+        with open_engine(named(postgres, "refused", plain), SCHEMA) as engine:
+            assert engine.row_count() == 0
+    finally:
+        postgres.execute("DROP TABLE swapped CASCADE")
+
+
+def test_no_function_of_somebodys_own_casts_a_column(postgres: Server) -> None:
+    """It may fail on some row, or look at others: reading an enumeration as a text called it for each row."""
+    make = (
+        "CREATE TYPE mood AS ENUM ('F', 'M', 'odd')",
+        "CREATE FUNCTION spelled(mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN "
+        "IF enum_out($1) = 'odd' THEN RAISE EXCEPTION 'odd'; END IF; RETURN enum_out($1); END $$",
+        "CREATE FUNCTION is_less(int, int) RETURNS bool LANGUAGE sql AS 'SELECT 1 / $1 < $2'",
+        "CREATE OPERATOR public.< (LEFTARG = int, RIGHTARG = int, FUNCTION = is_less)",
+        "CREATE TABLE moods (age int, sex mood)",
+        "INSERT INTO moods VALUES (30, 'F'), (40, 'odd')",
+    )
+    postgres.execute(*make)
+    try:
+        with open_engine(named(postgres, "moods"), SCHEMA) as engine:
+            assert engine.row_count() == 2
+        view = "CREATE VIEW refused AS SELECT age, sex FROM moods WHERE age OPERATOR(public.<) 3"
+        with pytest.raises(BadSource, match="plain comparisons"):
+            open_engine(named(postgres, "refused", view), SCHEMA)
+        for target in ("varchar", "text"):
+            postgres.execute(f"CREATE CAST (mood AS {target}) WITH FUNCTION spelled(mood)")
+            with pytest.raises(BadSource, match=r"'sex' has a type that is not known.*No row was"):
+                open_engine(named(postgres, "moods"), SCHEMA)
+            view = f"CREATE VIEW texts{target} AS SELECT age, sex::text FROM moods"
+            with pytest.raises(BadSource, match="plain comparisons"):
+                open_engine(named(postgres, f"texts{target}", view), SCHEMA)
+            postgres.execute(f"DROP CAST (mood AS {target}) CASCADE")
+    finally:
+        postgres.execute(
+            "DROP TABLE moods CASCADE",
+            "DROP OPERATOR public.< (int, int)",
+            "DROP FUNCTION is_less",
+            "DROP TYPE mood CASCADE",
+        )
+
+
 def test_a_view_of_a_column_that_is_computed_when_it_is_read_is_refused(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,6 +231,36 @@ FILES_AND_SIGNATURES = (
         ),
     ),
     Mutant(
+        name="a-second-opinion-turns-bounds-around",
+        trap=41,
+        file="examples/check_release.py",
+        old="if len(ends) != 2 or ends[0] > ends[1]:",
+        new="if len(ends) != 2:",
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_believes_no_bounds_and_no_budget_that_can_be_read_in_two_ways",
+        ),
+    ),
+    Mutant(
+        name="a-second-opinion-takes-the-larger-of-two-promises",
+        trap=41,
+        file="examples/check_release.py",
+        old="        if len(budget) != 2:\n",
+        new="        if not budget:\n",
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_believes_no_bounds_and_no_budget_that_can_be_read_in_two_ways",
+        ),
+    ),
+    Mutant(
+        name="a-second-opinion-takes-any-number-of-totals",
+        trap=41,
+        file="examples/check_release.py",
+        old="    one = is_total or kind",
+        new="    one = kind",
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_sees_several_draws_of_the_number_of_rows",
+        ),
+    ),
+    Mutant(
         name="verify-takes-a-weight-of-any-size",
         trap=41,
         file="src/discreet/answering/verification/verify_tree.py",

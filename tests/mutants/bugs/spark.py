@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 FOLDER = "src/discreet/engines/spark"
 TESTS = "tests/engines/test_spark.py"
 PLACES = "tests/engines/test_spark_places.py"
+ORIGINS = "tests/engines/test_spark_origins.py"
 SETTINGS = f"{TESTS}::test_no_setting_of_the_session_changes_a_number_and_none_is_changed"
 
 SPARK = (
@@ -156,6 +157,66 @@ SPARK = (
         new="    if any(_has_log(session, folder) for folder in ()):\n",
         tests=(
             f"{PLACES}::test_files_of_a_table_that_also_hold_replaced_rows_are_refused_by_spark",
+        ),
+    ),
+    Mutant(
+        name="a-column-of-another-name-is-not-looked-behind",
+        trap=3,
+        file=f"{FOLDER}/origins.py",
+        old="                self._made[_number(one)] = _numbers(one)\n",
+        new="                self._made[_number(one)] = set()\n",
+        tests=(f"{ORIGINS}::test_no_name_and_no_cast_hides_what_stands_behind_a_column",),
+    ),
+    Mutant(
+        name="the-second-part-of-a-union-is-not-looked-behind",
+        trap=3,
+        file=f"{FOLDER}/origins.py",
+        old="set()).add(_number(one))\n",
+        new="set()).add(_number(own))\n",
+        tests=(f"{ORIGINS}::test_no_name_and_no_cast_hides_what_stands_behind_a_column",),
+    ),
+    Mutant(
+        name="columns-that-choose-rows-are-not-looked-behind",
+        trap=33,
+        file=f"{FOLDER}/origins.py",
+        old="                self._choosing |= _numbers(one)\n",
+        new="                self._choosing |= set()\n",
+        tests=(f"{ORIGINS}::test_no_name_and_no_cast_hides_what_stands_behind_a_column",),
+    ),
+    Mutant(
+        name="short-numbers-are-passed-over-by-sparks-questions",
+        trap=3,
+        file=f"{FOLDER}/dialect.py",
+        old='            return s.call("shiftleft", s.cast(raw, "INTEGER"), s.whole(0))\n',
+        new="            return raw.copy()\n",
+        tests=(
+            f"{ORIGINS}::test_no_row_decides_whether_a_question_sees_those_that_a_file_stores_beside_it",
+        ),
+    ),
+    Mutant(
+        name="orc-files-of-any-type-are-read",
+        trap=3,
+        file=f"{FOLDER}/footers.py",
+        old='    for format_ in ("parquet", "orc"):\n',
+        new='    for format_ in ("parquet",):\n',
+        tests=(f"{ORIGINS}::test_orc_files_of_other_types_than_spark_reads_them_by_are_refused",),
+    ),
+    Mutant(
+        name="moments-in-orc-files-are-read-by-spark",
+        trap=33,
+        file=f"{FOLDER}/footers.py",
+        old="        is_elsewhere = _UNKNOWN in kinds and not session.is_remote\n",
+        new="        is_elsewhere = not kinds and not session.is_remote\n",
+        tests=(f"{ORIGINS}::test_moments_in_orc_files_are_refused",),
+    ),
+    Mutant(
+        name="spark-leaves-out-what-stands-behind-a-bad-value",
+        trap=3,
+        file=f"{FOLDER}/places.py",
+        old='    return any(str(one).lower() == "true" for one in said)\n',
+        new='    return any(str(one).lower() == "always" for one in said)\n',
+        tests=(
+            f"{ORIGINS}::test_files_whose_rest_is_left_out_where_a_value_cannot_be_read_are_refused",
         ),
     ),
 )

@@ -246,6 +246,14 @@ VALUES = (
         ),
     ),
     Mutant(
+        name="a-lazy-table-reads-any-file",
+        trap=3,
+        file="src/discreet/engines/frames.py",
+        old='__name__ != "DataFrameScan":\n',
+        new='__name__ == "":\n',
+        tests=("tests/engines/test_sources.py::test_a_lazy_table_that_reads_files_is_refused",),
+    ),
+    Mutant(
         name="one-folder-of-a-dataset-spells-all-anew",
         trap=36,
         file="src/discreet/engines/frames.py",

@@ -52,11 +52,15 @@ WITH RECURSIVE base AS (
     SELECT b.attnum, b.name, t.typbasetype, b.generated, b.spelled FROM base b JOIN pg_type t ON t.oid = b.type
     WHERE t.typtype = 'd'
 )
-SELECT b.name, t.typname::text, t.typtype::text, t.typcategory::text, n.nspname::text, b.spelled, b.generated,
+SELECT b.name, t.typname::text, t.typtype::text, t.typcategory::text, n.nspname::text, b.spelled, EXISTS (
+        SELECT FROM pg_cast c JOIN pg_proc f ON f.oid = c.castfunc JOIN pg_type g ON g.oid = c.casttarget
+        WHERE c.castsource = t.oid AND f.pronamespace <> 'pg_catalog'::regnamespace AND g.typnamespace = 'pg_catalog'::regnamespace
+    ), b.generated,
     has_column_privilege(%s::oid, b.attnum, 'SELECT')
 FROM base b JOIN pg_type t ON t.oid = b.type JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY b.attnum
 """
+_OWN_CAST = ", which is cast by a function of its own"
 _KINDS = {"e": "enum", "c": "composite", "r": "range", "m": "multirange"}
 _PLAIN = (
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Where,
@@ -188,10 +192,13 @@ class _Part:
         return name == self.text if self.quoted else name.lower() == self.text.lower()
 
 
-def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool) -> str:
-    """The type; with "collate" behind it where different texts are equal in the column."""
+def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool, cast: bool) -> str:
+    """The type; with "collate" behind it where different texts are equal in the column, and with more where somebody's own
+    function casts it: that may fail on some row, so such a type is not known."""
+    if cast:
+        return f"{name}{_OWN_CAST}"
     if spelled:
-        return f"{_type_name(name, kind, category, schema, False)} collate"
+        return f"{_type_name(name, kind, category, schema, False, cast)} collate"
     if category == "A":
         return "array"
     if kind in _KINDS:
@@ -202,7 +209,7 @@ def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool) 
 def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
     if kind == "v":
         ((definition,),) = session.catalog("SELECT pg_get_viewdef(%s::oid)", [oid])
-        below, compared, named = _table_below(definition)
+        below, compared, cast, named = _table_below(definition)
         if below is None:
             raise _failing_view(name)
         inside = [
@@ -218,8 +225,10 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
         if named - {column for column, *_ in columns}:
             raise _failing_view(name)  # `ctid` is where a row is stored, which other rows decide
         for column, *type_, generated, _ in columns:
+            type_name = _type_name(*type_)
             is_computed = column in named and generated == "v"  # when it is read
-            if is_computed or (column in compared and not _compares_safely(_type_name(*type_))):
+            is_cast = column in cast and type_name.endswith(_OWN_CAST)
+            if is_computed or is_cast or (column in compared and not _compares_safely(type_name)):
                 raise _failing_view(name)
         _refuse_failing(session, table, f"{below.db}.{below.name}", inside[0][3])
         return
@@ -249,9 +258,10 @@ def _failing_view(name: str) -> BadSource:
     )
 
 
-def _table_below(definition: str) -> tuple[Any, set[str], set[str]]:
-    """The one table that a plain view chooses from, the columns that it compares, and all that it names; no table for any other view."""
-    other: tuple[Any, set[str], set[str]] = (None, set(), set())
+def _table_below(definition: str) -> tuple[Any, set[str], set[str], set[str]]:
+    """The one table that a plain view chooses from, the columns that it compares, those that it casts, and all that it
+    names; no table for any other view."""
+    other: tuple[Any, set[str], set[str], set[str]] = (None, set(), set(), set())
     try:
         query = sqlglot.parse_one(definition, dialect="postgres")
     except sqlglot.errors.SqlglotError:
@@ -259,6 +269,8 @@ def _table_below(definition: str) -> tuple[Any, set[str], set[str]]:
     tables = list(query.find_all(exp.Table))
     if not isinstance(query, exp.Select) or len(tables) != 1 or not tables[0].db:
         return other
+    if tables[0].alias_column_names:
+        return other  # a column would have the name of another, whose type says nothing of it
     taken = {key for key, value in query.args.items() if value}
     if not taken <= {"expressions", "from", "from_", "where", "kind"}:
         return other
@@ -270,9 +282,9 @@ def _table_below(definition: str) -> tuple[Any, set[str], set[str]]:
             return other
         elif isinstance(node, exp.Neg) and not isinstance(node.this, exp.Literal):
             return other  # of the least number there is no negative
-    compared = {
-        column.name
-        for comparison in query.find_all(*_COMPARISONS)
-        for column in comparison.find_all(exp.Column)
-    }
-    return tables[0], compared, {column.name for column in query.find_all(exp.Column)}
+
+    def within(*kinds: type[exp.Expression]) -> set[str]:
+        found = (one for kind in kinds for one in query.find_all(kind))
+        return {column.name for one in found for column in one.find_all(exp.Column)}
+
+    return tables[0], within(*_COMPARISONS), within(exp.Cast), within(exp.Select)

@@ -1,8 +1,9 @@
 """How the files behind a data frame store its moments, which Spark shows as microseconds whatever they were, and short
 whole numbers.
 
-It multiplies milliseconds, and stops at one that is too far, after the charge. It cuts off nanoseconds, so that two
-people's identifiers may become one. Both are told by a column's type, which stands at the end of each Parquet file.
+It multiplies milliseconds, and stops at one that is too far, after the charge; so it does with ORC's seconds. It cuts off
+nanoseconds, so that two people's identifiers may become one. Both are told by a column's type, which stands at the end
+of each Parquet file.
 
 It also reads all files by the types of one. A whole number of another file then loses its upper bits, so that people
 become one, and a far day that is read as a moment stops it. So types that differ are refused, but for wider ones.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -33,32 +35,34 @@ _WIDER = (
 
 
 def refuse_other_types(session: Session, frame: Any, columns: Sequence[SourceColumn]) -> None:
-    """Refuses columns that some Parquet file has in a type which does not fit that of the frame."""
+    """Refuses columns that some file has in a type which does not fit that of the frame."""
     # As they are called, with signs that mean any other sign behind a stroke.
     files = [re.sub(r"([][{}*?\\])", r"\\\1", unquote(one)) for one in frame.inputFiles()]
-    read = session.spark.read
-    names = {} if session.is_remote else names_in_files(frame)
-    wanted = {
-        (one.name.lower() if session.is_remote else names.get(one.place)): one for one in columns
-    }
-    try:  # one look at all files, which fails where types differ
-        schemas = [read.option("mergeSchema", True).parquet(*files).schema] if files else []
-    except Exception:
-        schemas = []
-    for file in files if not schemas else ():
-        try:
-            schemas.append(read.parquet(file).schema)
-        except Exception:
-            if file.lower().endswith(_SUFFIXES):
-                raise _not_parquet(file) from None
-            return  # of another format
-    for field in (field for schema in schemas for field in schema.fields):
-        column = wanted.get(field.name.lower())
-        if column is not None and not _fits(field.dataType.simpleString(), column.type_name):
-            raise BadSource(
-                f"Column {column.name!r} is of another type in some of the files than Spark reads it by, and values "
-                "may not fit. No row was read. Write the files anew with one type."
-            )
+    wanted: dict[str, set[str]] = {}
+    for one in columns:
+        wanted.setdefault(one.name.lower(), set()).add(one.type_name)
+    # One look at all files, which fails where types differ, and then one at each.
+    schemas = [_schema(session, files)] if files else []
+    if None in schemas:
+        schemas = [_schema(session, [file]) for file in files]
+    for field in (field for schema in schemas if schema for field in schema.fields):
+        for type_ in wanted.get(field.name.lower(), ()):
+            if not _fits(field.dataType.simpleString(), type_):
+                raise BadSource(
+                    f"Column {field.name!r} is of another type in some of the files than Spark reads it by, and values "
+                    "may not fit. No row was read. Write the files anew with one type."
+                )
+
+
+def _schema(session: Session, files: list[str]) -> Any:
+    """The types in files of Parquet or ORC; `None` where these differ, or where the format is another."""
+    for format_ in ("parquet", "orc"):
+        with suppress(Exception):
+            reader = session.spark.read.format(format_).option("mergeSchema", True)
+            return reader.option("ignoreCorruptFiles", False).load(files).schema
+    if len(files) == 1 and files[0].lower().endswith(_SUFFIXES):
+        raise _not_parquet(files[0])
+    return None
 
 
 def _not_parquet(file: str) -> BadSource:
@@ -78,11 +82,12 @@ def rounded_moments(
     """The places of columns whose moments may be finer than Spark shows them; `BadSource` where one may stop it."""
     rounded = set()
     for column, kinds in _stored(session, frame, columns):
-        if any("MILLIS" in kind for kind in kinds):
+        is_elsewhere = _UNKNOWN in kinds and not session.is_remote
+        if is_elsewhere or any("MILLIS" in kind for kind in kinds):
             raise BadSource(
-                f"Column {column.name!r} is stored in milliseconds, and Spark stops at a moment that is too far "
-                "for microseconds. No row was read. Write the column in microseconds, or give the "
-                "path of the files without spark: before it."
+                f"Column {column.name!r} is stored in milliseconds, or in files that are not Parquet, and Spark stops at "
+                "a moment that is too far for microseconds. No row was read. Write the column to Parquet in microseconds, or give "
+                "the path of Parquet files without spark: before it."
             )
         if any("MICROS" not in kind for kind in kinds):
             rounded.add(column.place)
@@ -102,29 +107,13 @@ def _stored(
     found = [(one, set[str]()) for one in columns if one.type_name.startswith("timestamp")]
     if session.is_remote:
         return [(column, {_UNKNOWN}) for column, _ in found]
-    names = names_in_files(frame) if found else {}
     for file in frame.inputFiles() if found else ():
         kinds = _kinds(session, file)
         for column, stored in found:
-            own = kinds.get(names.get(column.place, ""))
+            own = kinds.get(column.name.lower())
             # A column that the file does not have by this name may be any of it.
             stored |= set().union(*kinds.values()) if own is None else own
     return found
-
-
-def names_in_files(frame: Any) -> dict[int, str]:
-    """By the place of a column, its name in the table that it comes from; none where it was given another."""
-    plan = frame._jdf.queryExecution().analyzed()
-    names = {}
-    leaves = plan.collectLeaves()
-    for leaf in range(leaves.size()):
-        output = leaves.apply(leaf).output()
-        for place in range(output.size()):
-            column = output.apply(place)
-            names[column.exprId().id()] = str(column.name()).lower()
-    shown = plan.output()
-    ids = {place: shown.apply(place).exprId().id() for place in range(shown.size())}
-    return {place: names[number] for place, number in ids.items() if number in names}
 
 
 def _kinds(session: Session, file: str) -> dict[str, set[str]]:

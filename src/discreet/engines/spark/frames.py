@@ -16,17 +16,14 @@ from urllib.parse import unquote
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
-from discreet.engines.spark.footers import (
-    cut_numbers,
-    names_in_files,
-    refuse_other_types,
-    rounded_moments,
-)
+from discreet.engines.spark.footers import cut_numbers, refuse_other_types, rounded_moments
+from discreet.engines.spark.origins import Origins, parts
 from discreet.engines.spark.places import (
     named_by_folders,
     odd_remote_source,
     odd_source,
     refuse_counting_twice,
+    skips_what_it_cannot_read,
 )
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
@@ -70,6 +67,8 @@ class Frame:
 
     frame: Any
     columns: list[SourceColumn]
+    origins: Origins | None
+    """None where only the server knows the plan, which then reads one table or its files."""
 
     def given(self, session: Session) -> Sql:
         """As a table that queries can name."""
@@ -77,27 +76,26 @@ class Frame:
         return session.given(self.frame.toDF(*names))
 
     def fields(self, session: Session, read: Sequence[SourceColumn]) -> list[tuple[str, str]]:
-        """The names in queries and the types of some columns, once no moment of theirs can stop Spark."""
-        self._refuse_folders(session, read)
-        refuse_other_types(session, self.frame, read)
-        rounded = rounded_moments(session, self.frame, read) | cut_numbers(self.frame, read)
+        """The names in queries and the types of some columns, once no value behind them can stop Spark or mix people."""
+        behind = list(read) if self.origins is None else self.origins.behind(read)
+        self._refuse_folders(session, behind)
+        refuse_other_types(session, self.frame, behind)
+        rounded = rounded_moments(session, self.frame, behind) | cut_numbers(self.frame, behind)
         return [
             (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
             for one in read
         ]
 
-    def _refuse_folders(self, session: Session, read: Sequence[SourceColumn]) -> None:
+    def _refuse_folders(self, session: Session, behind: Sequence[SourceColumn]) -> None:
         """Refuses columns that folders name in the place of files, or in a type that other folders decide."""
         hidden, guessed = named_by_folders(session, self.frame)
-        names = {} if session.is_remote else names_in_files(self.frame)
-        for one in read:
-            name = folded(names.get(one.place, one.name))
-            if name in hidden | guessed:
+        for one in behind:
+            if folded(one.name) in hidden | guessed:
                 raise BadSource(
                     f"Column {one.name!r} is what folders are named, such as {one.name}=3: "
                     + (
                         "the files hold it too, and what they hold would be lost. "
-                        if name in hidden
+                        if folded(one.name) in hidden
                         else "Spark reads their names as numbers unless one of them is none, so that one row would change all others. "
                     )
                     + "No row was read. Name the path, as in spark:/data/people, or read it with a schema in which such a column is a string."
@@ -174,26 +172,29 @@ def _checked(session: Session, frame: Any, name: str) -> Frame:
             )
     if frame.isStreaming:
         raise BadSource(f"{name} is a stream. No row was read. Write it to a table first.")
-    odd = next(_odd_remote(session, frame) if session.is_remote else _odd(session, frame), None)
+    origins = None if session.is_remote else Origins(frame._jdf.queryExecution().analyzed())
+    odd = next(_odd(session, frame, origins) if origins else _odd_remote(session, frame), None)
     if odd is not None:
         raise BadSource(
             f"{name} does more than choose columns and rows of a table ({odd}), so it may fail on some row, or "
             "mix people. No row was read. Write it to a table or a Parquet file first, and name that."
         )
     refuse_counting_twice(session, frame, name)
+    if skips_what_it_cannot_read(session, frame):
+        raise BadSource(
+            f"{name} is read with ignoreCorruptFiles, so that one value which cannot be read would take all rows "
+            "after it from the table. No row was read. Set it to false."
+        )
     columns = [
         SourceColumn(place, field.name, field.dataType.simpleString())
         for place, field in enumerate(frame.schema.fields)
     ]
-    return Frame(frame, columns)
+    return Frame(frame, columns, origins)
 
 
-def _odd(session: Session, frame: Any) -> Iterator[str]:
+def _odd(session: Session, frame: Any, origins: Origins) -> Iterator[str]:
     """The classes of a plan's parts that may fail on some row."""
     casts = session.spark._jvm.org.apache.spark.sql.catalyst.expressions.Cast
-
-    def parts(sequence: Any) -> Iterator[Any]:
-        return (sequence.apply(place) for place in range(sequence.size()))
 
     def plan(node: Any) -> Iterator[str]:
         kind = node.getClass().getSimpleName()
@@ -217,11 +218,7 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
         elif kind not in _EXPRESSIONS:
             yield kind
             return
-        elif kind in _COMPARISONS and any(
-            one.getClass().getSimpleName() == "AttributeReference"
-            and one.dataType().simpleString() in _PASSED_OVER
-            for one in parts(node.collectLeaves())
-        ):
+        elif kind in _COMPARISONS and _PASSED_OVER & origins.types(node):
             yield "a comparison of a column of type float, double, tinyint or smallint"
         for child in parts(node.children()):
             yield from expression(child)

@@ -144,6 +144,29 @@ def refuse_counting_twice(session: Session, frame: Any, name: str) -> None:
         )
 
 
+def skips_what_it_cannot_read(session: Session, frame: Any) -> bool:
+    """Whether Spark leaves out the rest of a file where it cannot read a value, so that one row takes others with it."""
+    said = [
+        session.spark.conf.get(f"spark.{one}ignoreCorruptFiles", "false")
+        for one in ("", "sql.files.")
+    ]
+    if session.is_remote:
+        options = getattr(frame._plan, "_options", None) or {}
+        said += [value for name, value in options.items() if name.lower() == "ignorecorruptfiles"]
+    else:
+        said += [_option(leaf, "ignorecorruptfiles") for leaf in leaves(frame)]
+    return any(str(one).lower() == "true" for one in said)
+
+
+def _option(leaf: Any, name: str) -> Any:
+    """What a place was told to be read with."""
+    kind = _kind(leaf)
+    if kind == "LogicalRelation" and _kind(leaf.relation()) == "HadoopFsRelation":
+        found = leaf.relation().options().get(name)
+        return found.get() if found.isDefined() else None
+    return leaf.options().get(name) if kind.startswith("DataSourceV2") else None
+
+
 def _identity(file: str) -> object:
     """What a file is, whatever its name, on a disk of this machine; elsewhere its name."""
     place = urlsplit(file)

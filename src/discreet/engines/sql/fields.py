@@ -18,7 +18,7 @@ class FieldType:
 
     family: str
     digits: int = 0
-    """How many digits a decimal has, or a number of single precision."""
+    """How many digits a decimal has, or a number of single precision, or a short whole number in Spark."""
     scale: int = 0
     """How many digits of a decimal stand behind the point."""
     per_second: int = 0
