@@ -26,6 +26,8 @@ REFUSED = {
     f"WITH a0 AS (SELECT town AS x, count(*) FROM people GROUP BY town), {_DOUBLED} SELECT x FROM a39": "4,096 letters",
     f"SELECT age, count(*) FROM people WHERE age > 2 GROUP BY age HAVING '{'a' * 4000}' LIKE '{'%a' * 2000}b'": "shorter pattern",
     "SELECT * FROM people": "never shown",
+    "SELECT avg(grade) FROM people": "write avg.CAST.grade AS DOUBLE",
+    "SELECT avg(CAST(town AS INTEGER)) FROM people": "No declared value of column 'town' is a number",
     "SELECT": "nothing to show",
     "SELECT FROM people": "nothing to show",
     "SELECT count(*) FROM (SELECT) AS t": "nothing to show",
