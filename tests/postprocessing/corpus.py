@@ -419,6 +419,13 @@ CORPUS: dict[str, list[str]] = {
         "SELECT sum(2 * TRY_CAST(grade AS INTEGER) + 1) AS s FROM people WHERE town = 'ash'",
         "SELECT avg(CASE WHEN town = 'ash' THEN TRY_CAST(grade AS INTEGER) END) AS mean FROM people",
     ],
+    "exists": [
+        "SELECT EXISTS (SELECT 1 FROM people WHERE sex = 'f' AND town = 'ash' LIMIT 1) AS e, count(*) AS n FROM people",
+        "SELECT NOT EXISTS (SELECT * FROM people WHERE age > 100 ORDER BY age) AS e, count(*) AS n FROM people",
+        "SELECT town, count(*) AS n FROM people GROUP BY town HAVING EXISTS (SELECT sex FROM people GROUP BY sex HAVING count(*) > 900)",
+        "WITH t AS (SELECT town, count(*) AS n FROM people GROUP BY town) SELECT town, n FROM t WHERE NOT EXISTS (SELECT 1 FROM t WHERE n > 5000)",
+        "SELECT EXISTS (SELECT avg(age) FROM people WHERE age > 100) AS e, count(*) AS n FROM people",
+    ],
     "means of a number": [
         "SELECT avg(CASE WHEN age > 3 THEN 12 END) AS mean, avg(7) AS seven FROM people",
         "SELECT avg(CASE WHEN age > 20 THEN 12 END) AS mean FROM people",
