@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +17,8 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tallies import Rows, Tally, Total
 from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.dialects.curator_sql import parse_curator_question
-from discreet.questions.keys import ComputedKey, possible_codes, possible_together
+from discreet.questions.groups_together import possible_groups, possible_together
+from discreet.questions.keys import ComputedKey, possible_codes
 from discreet.schema import OrderedColumn
 from tests.curator.reference import column_value, evaluate
 
@@ -264,3 +266,53 @@ def test_a_condition_on_two_keys_leaves_the_pairs_that_meet_it() -> None:
         (2, 2),
         (3, 3),
     ]
+
+
+EVERY: dict[str, list[Any]] = {
+    "x": [*range(-8, 8), None],
+    "z": [*range(-2, 8), None],
+    "y": [-1, *(number / 10 for number in range(81)), 9, None],
+    "s": ["F", "f", "7 ", "ß", "7", None],
+    "d": [*pd.date_range("2011-12-20", "2012-03-10").strftime("%Y-%m-%d"), None],
+    "b": [True, False, None],
+}
+"""All values of x, z, b and d, and values in every bin of y and s."""
+PAIRS = list(combinations([*(column.name for column in SCHEMA.columns), *KEYS], 2))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=map(" + ".join, PAIRS))
+def test_keys_have_the_groups_together_that_some_row_can_be_in(pair: tuple[str, str]) -> None:
+    keys = [each if each in EVERY else key_of(each) for each in pair]
+    names = [(key,) if isinstance(key, str) else key.bins.columns for key in keys]
+    read = dict.fromkeys(name for own in names for name in own)
+    rows = [dict(zip(read, row, strict=True)) for row in product(*(EVERY[name] for name in read))]
+    groups = {
+        tuple(
+            SCHEMA.column(key).code_of(row[key]) if isinstance(key, str) else group_of(key, row)
+            for key in keys
+        )
+        for row in rows
+    }
+    everything = parse_curator_question("SELECT count(*) FROM t", SCHEMA).condition
+    assert set(possible_groups(keys, everything, SCHEMA)) == {
+        group for group in groups if None not in group
+    }
+
+
+@pytest.mark.parametrize(
+    ("where", "keys", "count"),
+    [
+        ("TRUE", "floor(z / 2.0), z % 2, z", 7),  # five values, others, null
+        ("d BETWEEN '2012-01-30' AND '2012-02-02'", "month(d), day(d)", 4),
+        ("d < '2012-01-01'", "year(d), month(d)", 1),
+        ("x < -100", "sign(x), x % 2", 1),  # counted as -6
+    ],
+)
+def test_a_question_lists_the_groups_together_that_its_condition_leaves(
+    tmp_path: Path, where: str, keys: str, count: int
+) -> None:
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows_of(20), columns=list(ODD)).to_csv(path, index=False)
+    with dc.Curator(path, SCHEMA, ledger=tmp_path / "l", cap=dc.Budget(epsilon=1)) as curator:
+        sql = f"SELECT {keys}, count(*) FROM t WHERE {where} GROUP BY {keys}"
+        assert len(curator.ask(sql, budget=dc.Budget(epsilon=1))) == count

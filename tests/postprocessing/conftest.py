@@ -21,6 +21,7 @@ ROWS = 3_000
 TABLES = (
     "marginals(town, sex, age, score, member)",
     "marginals(town, sex, age, day)",
+    "marginals(town, grade)",
 )
 SCHEMA = """
 dataset = "people"
@@ -42,6 +43,9 @@ kind = "boolean"
 [columns.day]
 kind = "date"
 range = ["2020-01-01", "2020-02-29"]
+[columns.grade]
+kind = "category"
+values = ["1", "2", "3"]
 """
 
 
@@ -52,9 +56,9 @@ def schema() -> Schema:
 
 @pytest.fixture(scope="session")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    chance = random.Random(7)
+    chance, graded = random.Random(7), random.Random(8)
     place = tmp_path_factory.mktemp("people") / "people.csv"
-    lines = ["town,sex,age,score,member,day"]
+    lines = ["town,sex,age,score,member,day,grade"]
     for _ in range(ROWS):
         town = chance.choices(["ash", "elm", "oak", "!fir", ""], [5, 3, 2, 1, 1])[0]
         sex = chance.choices(["f", "m", "!x", ""], [6, 5, 2, 1])[0]
@@ -64,6 +68,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         day = f"2020-{chance.choice(['01', '02'])}-{chance.randrange(1, 30):02}"
         row = [town, sex, age, score, member, day]
         row[2:] = ["" if chance.random() < 0.05 else str(each) for each in row[2:]]
+        row.append(graded.choice(["1", "2", "2", "3", "!x", ""]))
         lines.append(",".join(map(str, row)))
     place.write_text("\n".join(lines) + "\n")
     return place
@@ -75,7 +80,7 @@ def truth(path: Path) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
     with duckdb.connect() as database:
         database.execute(
             "CREATE TABLE people AS SELECT * FROM read_csv(?, header=true, columns={'town': 'VARCHAR', "
-            "'sex': 'VARCHAR', 'age': 'INTEGER', 'score': 'INTEGER', 'member': 'BOOLEAN', 'day': 'DATE'})",
+            "'sex': 'VARCHAR', 'age': 'INTEGER', 'score': 'INTEGER', 'member': 'BOOLEAN', 'day': 'DATE', 'grade': 'VARCHAR'})",
             [str(path)],
         )
         yield lambda sql: database.execute(sql).fetchall()
@@ -90,7 +95,7 @@ def exact_release(
         made = release(
             path,
             schema,
-            budget=Budget(epsilon=1),
+            budget=Budget(epsilon=2),
             workload=list(TABLES),
             algorithms=dict.fromkeys(TABLES, "direct"),
             ledger=tmp_path_factory.mktemp("ledger") / "ledger.db",

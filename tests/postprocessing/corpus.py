@@ -413,6 +413,30 @@ CORPUS: dict[str, list[str]] = {
         "SELECT count(*) FROM people WHERE age = CAST(0.5 AS INTEGER) OR age = CAST(2.5 AS INTEGER)",
         "SELECT count(*) FROM people WHERE age = CAST(-0.5 AS INTEGER) + 3 OR age = CAST(5 / 2 AS INTEGER)",
     ],
+    "texts that are numbers": [
+        "SELECT avg(TRY_CAST(grade AS INTEGER)) AS mean, count(TRY_CAST(grade AS INTEGER)) AS n FROM people",
+        "SELECT town, sum(TRY_CAST(grade AS DOUBLE)) AS s FROM people GROUP BY town",
+        "SELECT sum(2 * TRY_CAST(grade AS INTEGER) + 1) AS s FROM people WHERE town = 'ash'",
+        "SELECT avg(CASE WHEN town = 'ash' THEN TRY_CAST(grade AS INTEGER) END) AS mean FROM people",
+    ],
+    "exists": [
+        "SELECT EXISTS (SELECT 1 FROM people WHERE sex = 'f' AND town = 'ash' LIMIT 1) AS e, count(*) AS n FROM people",
+        "SELECT NOT EXISTS (SELECT * FROM people WHERE age > 100 ORDER BY age) AS e, count(*) AS n FROM people",
+        "SELECT town, count(*) AS n FROM people GROUP BY town HAVING EXISTS (SELECT sex FROM people GROUP BY sex HAVING count(*) > 900)",
+        "WITH t AS (SELECT town, count(*) AS n FROM people GROUP BY town) SELECT town, n FROM t WHERE NOT EXISTS (SELECT 1 FROM t WHERE n > 5000)",
+        "SELECT EXISTS (SELECT avg(age) FROM people WHERE age > 100) AS e, count(*) AS n FROM people",
+    ],
+    "means of a number": [
+        "SELECT avg(CASE WHEN age > 3 THEN 12 END) AS mean, avg(7) AS seven FROM people",
+        "SELECT avg(CASE WHEN age > 20 THEN 12 END) AS mean FROM people",
+        "SELECT coalesce(avg(CASE WHEN age > 20 THEN 12 END), 0) AS mean FROM people",
+    ],
+    "keys of one column": [
+        "SELECT quarter(day) AS q, month(day) AS m, count(*) AS n FROM people GROUP BY q, m",
+        "SELECT avg(n) AS mean FROM (SELECT month(day) AS m, day(day) AS d, count(*) AS n FROM people WHERE day(day) < 30 GROUP BY m, d)",
+        "SELECT age, age // 3 AS third, age % 2 AS odd, count(*) AS n FROM people GROUP BY ALL",
+        "SELECT upper(town) AS u, length(town) AS l, count(*) AS n FROM people WHERE town IN ('ash', 'oak') GROUP BY u, l",
+    ],
     "keys without a column": [
         "SELECT 'all' AS label, count(*) AS n FROM people GROUP BY 1",
         "SELECT 'all' AS label, town, count(*) AS n FROM people GROUP BY label, town",

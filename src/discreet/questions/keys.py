@@ -41,8 +41,6 @@ from discreet.schema.columns.values import day_of
 
 MOST_VALUES = 1 << 12
 """Values that a computed key may have."""
-MOST_TOGETHER = 1 << 12
-"""Groups that are looked at one by one, whether a condition rules them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +104,7 @@ class ComputedKey:
         found: set[int] = set()
         for code, where in self._reaches(schema, period_of(condition)):
             if raw:
-                where = {
-                    name: _unclamped(each, schema.column(name)) for name, each in where.items()
-                }
+                where = {name: unclamped(each, schema.column(name)) for name, each in where.items()}
             if code not in found and True in reach_of(condition, elsewhere | dict(where)).options:
                 found.add(code)
         return sorted(found - {-1})
@@ -143,16 +139,6 @@ def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
     return tuple(key if isinstance(key, str) else key.bins for key in keys)
 
 
-def possible_groups(
-    keys: Sequence[Key], condition: Expression, schema: Schema, *, raw: bool = True
-) -> list[tuple[int, ...]]:
-    """The groups of some keys together that some row could be in and satisfy a condition, as rows of codes."""
-    possible = [possible_codes(key, condition, schema, raw=raw) for key in keys]
-    rows = list(product(*possible))
-    together = possible_together(keys, rows, condition, schema, raw=raw)
-    return [row for row, is_possible in zip(rows, together, strict=True) if is_possible]
-
-
 def possible_codes(
     key: Key, condition: Expression, schema: Schema, *, raw: bool = True
 ) -> list[int]:
@@ -169,46 +155,14 @@ def possible_codes(
     elsewhere = anywhere(condition)
     return [
         code
-        for code, pieces in enumerate(_cell_reaches(column, raw=raw))
+        for code, pieces in enumerate(cell_reaches(column, raw=raw))
         if any(
             True in reach_of(condition, elsewhere | {column.name: each}).options for each in pieces
         )
     ]
 
 
-def possible_together(
-    keys: Sequence[Key],
-    rows: Sequence[Sequence[int]],
-    condition: Expression,
-    schema: Schema,
-    *,
-    raw: bool = True,
-) -> list[bool]:
-    """For each row of codes, one a key, whether some row of the table could be in that group and satisfy a condition.
-
-    `WHERE a = 1 AND b = 2 OR a = 3 AND b = 4` leaves two groups, although each value of both keys is possible.
-    """
-    named = set(columns_of(condition))
-    plain = [
-        (place, key) for place, key in enumerate(keys) if isinstance(key, str) and key in named
-    ]
-    if len(plain) < 2 or len(rows) > MOST_TOGETHER:
-        return [True] * len(rows)
-    elsewhere = anywhere(condition)
-    names = [key for _, key in plain]
-    reaches = [_cell_reaches(schema.column(key), raw=raw) for key in names]
-
-    def is_possible(codes: Sequence[int]) -> bool:
-        pieces = [own[codes[place]] for own, (place, _) in zip(reaches, plain, strict=True)]
-        return any(
-            True in reach_of(condition, elsewhere | dict(zip(names, each, strict=True))).options
-            for each in product(*pieces)
-        )
-
-    return [is_possible(codes) for codes in rows]
-
-
-def _cell_reaches(column: Column, *, raw: bool) -> list[tuple[Reach, ...]]:
+def cell_reaches(column: Column, *, raw: bool) -> list[tuple[Reach, ...]]:
     return raw_reaches(column) if raw else [(reach,) for reach in _each_cell(column)]
 
 
@@ -222,7 +176,7 @@ def raw_reaches(column: Column) -> list[tuple[Reach, ...]]:
     return [
         special[code]
         if code in special
-        else (_unclamped(reach_of_cells(column, code, code + 1), column),)
+        else (unclamped(reach_of_cells(column, code, code + 1), column),)
         for code in range(column.cells)
     ]
 
@@ -263,7 +217,7 @@ def key_value(key: Key, code: int, schema: Schema) -> object:
     return cell_value(schema.column(key), code)
 
 
-def _unclamped(reach: Reach, column: Column) -> Reach:
+def unclamped(reach: Reach, column: Column) -> Reach:
     """With all values beyond the declared bounds, where the reach touches one of them."""
     if not isinstance(column, OrderedColumn) or reach.low is None or reach.high is None:
         return reach

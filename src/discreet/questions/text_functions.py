@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.questions.expressions import (
+    NUMERIC,
     Call,
     ColumnValue,
     Constant,
@@ -104,6 +105,41 @@ def of_declared_values(
         raise BadQuestion(
             f"{name}() takes a text of one column of kind category that declares its values."
         )
+    return _by_declared_value(
+        name, column, lambda text: result([_substituted(part, text) for part in parts]), type_
+    )
+
+
+def with_declared_numbers(expression: Expression, schema: Schema) -> Expression:
+    """What an aggregate adds up, where a category that is cast to a number has those of its declared values.
+
+    An undeclared value gives null: it has no bounds. Conditions stay as they are.
+    """
+    if not isinstance(expression, Call) or expression.type == "boolean":
+        return expression
+    if expression.name == "cast" and expression.type in NUMERIC:
+        (inside,) = expression.arguments
+        names = set(columns_of(inside))
+        column = schema.column(names.pop()) if inside.type == "text" and len(names) == 1 else None
+        if isinstance(column, CategoryColumn) and column.values:
+
+            def number(text: Constant) -> Constant:
+                made = _substituted(expression, text)
+                assert isinstance(made, Constant)
+                return made
+
+            made = _by_declared_value("CAST", column, number, expression.type)
+            if isinstance(made, Call) and made.arguments[1:-1:2] == (Constant(None, "null"),):
+                raise BadQuestion(f"No declared value of column {column.name!r} is a number.")
+            return made
+    inside_too = tuple(with_declared_numbers(each, schema) for each in expression.arguments)
+    return Call(expression.name, inside_too, expression.type)
+
+
+def _by_declared_value(
+    name: str, column: CategoryColumn, result: Callable[[Constant], Constant], type_: Type
+) -> Expression:
+    """A function of the texts of a category as cases of the values that it declares; null for all others."""
     if len(column.values) > MOST_VALUES:
         raise BadQuestion(
             f"{name}() is computed on up to {MOST_VALUES:,} declared values, and column {column.name!r} has "
@@ -112,7 +148,7 @@ def of_declared_values(
     found: dict[Constant, list[Constant]] = {}
     for each in column.values:
         text = Constant(each, "text")
-        made = result([_substituted(part, text) for part in parts])
+        made = result(text)
         found.setdefault(made, []).append(text)
     own = ColumnValue(column.name, "text")
     cases: list[Expression] = []

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 from math import prod
 
 import numpy as np
@@ -27,6 +26,7 @@ from discreet.questions.expressions import (
     Constant,
     Expression,
 )
+from discreet.questions.groups_together import possible_groups
 from discreet.questions.inequality import has_inequality
 from discreet.questions.keys import ComputedKey
 from discreet.questions.question import Aggregate, AggregateKind, Question
@@ -34,6 +34,8 @@ from discreet.schema import Column, OrderedColumn, Schema
 
 MOST_COMPUTED = 1 << 12
 """Groups of computed keys: each is read for itself."""
+MOST_LISTED = 1 << 17
+"""Combinations of the values of computed keys that are looked at, whether a row could be in them."""
 
 
 @dataclass(frozen=True)
@@ -221,13 +223,15 @@ class Asked:
         for name in plain:
             schema.column(name)
         computed = [key for key in question.group_by if isinstance(key, ComputedKey)]
-        if prod(len(key.values) for key in computed) > MOST_COMPUTED:
+        listed = prod(len(key.values) for key in computed)
+        codes: tuple[tuple[int, ...], ...] = ()
+        if listed <= MOST_LISTED:
+            codes = tuple(possible_groups(computed, question.condition, schema, raw=False))
+        if listed > MOST_LISTED or len(codes) > MOST_COMPUTED:
             raise BadQuestion(
                 f"GROUP BY makes more than {MOST_COMPUTED:,} groups of computed keys; group by fewer, or "
                 "by coarser ones."
             )
-        kept = [key.possible(question.condition, schema) for key in computed]
-        codes = tuple(product(*kept))
         regions = []
         for each in codes:
             parts = [key.condition(code, schema) for key, code in zip(computed, each, strict=True)]

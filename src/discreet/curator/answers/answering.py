@@ -27,13 +27,13 @@ from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.places import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.dialects.aggregates import AGGREGATES
+from discreet.questions.groups_together import possible_together
 from discreet.questions.keys import (
     key_label,
     key_name,
     key_size,
     key_value,
     possible_codes,
-    possible_together,
 )
 from discreet.questions.notes import counted_rows_note
 

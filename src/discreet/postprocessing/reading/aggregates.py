@@ -20,6 +20,7 @@ from discreet.questions.dialects.statement import bare, number
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.question import middle_of
 from discreet.questions.reading.expressions import ExpressionReader
+from discreet.questions.text_functions import with_declared_numbers
 from discreet.schema import Schema
 from discreet.schema.columns.column import keeps_every_row
 
@@ -111,6 +112,12 @@ class AggregateRewriter:
             return self._values(branches, condition)
         plain = (exp.Column, exp.Distinct)
         if self._splits and type(inside) not in plain and not node.expressions:
+            if type(inside) in (exp.Cast, exp.TryCast) and any(
+                map(self._is_text, inside.find_all(exp.Column))
+            ):  # counted as it is averaged: undeclared values have no number
+                return self._measured(
+                    exp.Anonymous(this=VALUED, expressions=[inside.copy()]), condition
+                )
             present = exp.Not(this=exp.Is(this=exp.Paren(this=inside), expression=exp.Null()))
             return self.rows(self.both(condition, present))
         return self._measured(node, condition)
@@ -153,7 +160,8 @@ class AggregateRewriter:
         value = self._constant(inside)
         if value is not None:
             rows = self.rows(condition)
-            return Literal(value) if is_mean else Call("*", (Literal(value), rows))
+            total = Call("*", (Literal(value), rows))
+            return _mean_of(Call("/", (total, rows)), [value]) if is_mean else total
         if self._splits and type(inside) is not exp.Column:
             return self._linear(inside, condition, is_mean=is_mean)
         return self._measured(node, condition)
@@ -243,6 +251,12 @@ class AggregateRewriter:
         except Exception:
             return False
 
+    def _is_text(self, column: Any) -> bool:
+        try:
+            return self._schema.column(column.name).kind == "category"
+        except BadInput:
+            return False
+
     def _is_condition(self, node: Any) -> bool:
         exp = self.exp
         kinds = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not,
@@ -318,7 +332,8 @@ class AggregateRewriter:
         """Between which numbers an expression lies by the schema, where that gives any."""
         try:
             read = ExpressionReader(self._schema, (), clause="An aggregate").read(node, 0)
-            return expression_bounds(over_clamped_columns(read), self._schema)
+            made = with_declared_numbers(read, self._schema)
+            return expression_bounds(over_clamped_columns(made), self._schema)
         except BadInput:
             return None
 
@@ -390,6 +405,8 @@ class AggregateRewriter:
         if type(node) is exp.Cast and node.args["to"].this in exp.DataType.REAL_TYPES:
             return self._collect(node.this, factor, weights)
         if type(node) is exp.Column:
+            if self._is_text(node):  # whose declared values are cast
+                return None
             weights[node.name] = weights.get(node.name, 0.0) + factor
             return 0.0
         if type(node) is exp.Neg:

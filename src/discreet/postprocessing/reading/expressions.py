@@ -68,6 +68,7 @@ class ExpressionReader(WindowReader):
             exp.Column: self._column,
             exp.Subquery: self._scalar,
             exp.Select: self._scalar,
+            exp.Exists: self._exists,
             exp.Grouping: self._grouping_bits,
         }
         self._names_used = 0
@@ -182,6 +183,25 @@ class ExpressionReader(WindowReader):
                 "A subquery inside an expression gives one number: take out its GROUP BY, or add LIMIT 1."
             )
         return Scalar(table)
+
+    def _exists(self, node: Any, scope: Scope) -> Expression:
+        """EXISTS (SELECT ...): whether the number of its rows is more than 0."""
+        exp, select = self.exp, node.this
+        if not isinstance(select, exp.Query):
+            raise BadQuestion("EXISTS takes a subquery.")
+        select, number = select.copy(), exp.Count(this=exp.Star())
+        limit = select.args.get("limit")
+        if type(limit) is exp.Limit and str(limit.expression) == "1":
+            select.set("limit", None)  # one row is as good as all of them
+        shapes = ("group", "having", "qualify", "distinct", "limit", "offset")
+        plain = type(select) is exp.Select and not any(select.args.get(each) for each in shapes)
+        if plain and not any(map(self._has_aggregate, select.expressions)):
+            select.set("expressions", [number])
+            select.set("order", None)
+        else:
+            counted = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier("t")))
+            select = exp.Select(expressions=[number]).from_(counted)
+        return Call(">", (self._scalar(select, scope), Literal(0)))
 
     def _grouping_bits(self, node: Any, scope: Scope) -> Expression:
         bits = 0

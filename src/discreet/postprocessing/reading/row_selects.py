@@ -78,13 +78,10 @@ class RowSelectReader(ResultSelectReader):
         if where is not None:
             if self._has_aggregate(where.this):
                 raise BadQuestion("WHERE takes no aggregate; use HAVING.")
-            if where.find(exp.Exists) is not None:
-                raise BadQuestion(
-                    "WHERE takes no EXISTS: a question is about the rows of one dataset."
-                )
             if list(where.find_all(exp.Select)):
                 raise BadQuestion(
-                    "WHERE takes no subquery: ask for the number first, and write it into the condition."
+                    "WHERE over rows takes no subquery, also with EXISTS or IN: ask for its result first, and write "
+                    "that into the condition. WHERE over a result may have one."
                 )
             conditions = (*conditions, rows.resolved(where.this))
         rows = replace(rows, conditions=conditions)

@@ -18,12 +18,12 @@ from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
 from discreet.postprocessing.working.frames import Frame
 from discreet.questions.cells.values import cell_value
 from discreet.questions.expressions import Expression
+from discreet.questions.groups_together import possible_groups
 from discreet.questions.keys import (
     Key,
     is_of_values,
     key_name,
     key_size,
-    possible_groups,
 )
 from discreet.schema import Schema
 

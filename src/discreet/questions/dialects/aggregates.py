@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
-from discreet.questions.dialects.statement import SUMMED_KINDS
+from discreet.questions.dialects.statement import not_summed
 from discreet.schema import Column, OrderedColumn
 
 
@@ -49,15 +49,7 @@ class AggregateKind:
 
 
 def _of_numbers(kind: str) -> Callable[[Column], str | None]:
-    def refusal(column: Column) -> str | None:
-        if column.kind in SUMMED_KINDS:
-            return None
-        return (
-            f"Column {column.name!r} is of kind {column.kind}; {kind}() takes columns of kind "
-            f"{', '.join(SUMMED_KINDS)}."
-        )
-
-    return refusal
+    return lambda column: not_summed(column, kind)
 
 
 def _of_order(column: Column) -> str | None:

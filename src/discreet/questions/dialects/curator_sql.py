@@ -28,6 +28,7 @@ from discreet.questions.dialects.statement import (
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
 from discreet.questions.keys import ComputedKey, Key, key_size
+from discreet.questions.text_functions import with_declared_numbers
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
@@ -264,7 +265,8 @@ class _Reader(StatementReader):
 
     def _of_expression(self, kind: str, node: Any, alias: str | None) -> Aggregate:
         """An aggregate of an expression, whose bounds follow from the schema."""
-        raw = self.expressions("An aggregate").read(node, 0)
+        read = self.expressions("An aggregate").read(node, 0)
+        raw = with_declared_numbers(read, self.schema)
         if raw.type == "boolean" and kind != "present":  # true adds 1
             one, zero = Constant(1, "integer"), Constant(0, "integer")
             no = Call("not", (raw,), "boolean")

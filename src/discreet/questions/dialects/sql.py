@@ -19,6 +19,7 @@ from discreet.questions.dialects.statement import (
     distinctly_named,
     level_refusal,
     names_the_unit,
+    not_summed,
     number,
     parsed,
 )
@@ -27,6 +28,7 @@ from discreet.questions.expressions import NUMERIC, TRUE
 from discreet.questions.keys import Key
 from discreet.questions.question import Aggregate, Question
 from discreet.questions.reading.expressions import ExpressionReader
+from discreet.questions.text_functions import with_declared_numbers
 from discreet.schema import Schema
 
 MOST_LITERALS = 100_000
@@ -121,11 +123,9 @@ class _Reader(StatementReader):
             # A row without an identifier belongs to nobody, and is not counted: so these are all rows.
             return Aggregate("count", None, alias or f"count({self.schema.unit.identifier})")
         column = self.column(inside)
-        if kind != "count" and self.schema.column(column).kind not in SUMMED_KINDS:
-            raise BadQuestion(
-                f"Column {column!r} is of kind {self.schema.column(column).kind}; "
-                f"{kind}() takes columns of kind {', '.join(SUMMED_KINDS)}."
-            )
+        refusal = not_summed(self.schema.column(column), kind)
+        if kind != "count" and refusal is not None:
+            raise BadQuestion(refusal)
         return Aggregate(kind, column, alias or f"{kind}({column})")
 
     def _moment(self, node: Any) -> Aggregate:
@@ -150,11 +150,12 @@ class _Reader(StatementReader):
     def _total(self, node: Any) -> Aggregate:
         """The sum of an expression, or the number of rows that it has a value for."""
         (inside,) = node.expressions
-        made = self.expressions("An aggregate").read(inside, 0)
+        read = self.expressions("An aggregate").read(inside, 0)
+        made = with_declared_numbers(read, self.schema)
         if made.type not in (*NUMERIC, "null"):
             raise BadQuestion(f"An aggregate adds up numbers, and {inside.sql()} is none.")
         kind: Literal["total", "valued"] = "valued" if str(node.this) == VALUED else "total"
-        shown = f"{node.this}({inside.sql()})"
+        shown = f"{'sum' if kind == 'total' else 'count'}({inside.sql()})"
         return Aggregate(kind, None, shown, expression=over_clamped_columns(made))
 
     def _quantile(self, node: Any, alias: str | None) -> Aggregate:

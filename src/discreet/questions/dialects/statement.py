@@ -7,6 +7,7 @@ here; what SELECT and WHERE may hold is each dialect's own. Everything unexpecte
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
@@ -17,9 +18,10 @@ from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
 from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
-from discreet.questions.spelling import no_such_table, readable_name
-from discreet.schema import Schema
+from discreet.questions.spelling import no_such_table, quoted, readable_name
+from discreet.schema import CategoryColumn, Column, Schema
 from discreet.schema.columns.column import folded
+from discreet.schema.columns.values import NUMBER_PATTERN
 
 if TYPE_CHECKING:
     from discreet.questions.reading.expressions import ExpressionReader
@@ -30,6 +32,18 @@ WRITTEN = "written"
 """Where a function's node holds the name by which it was called."""
 LONGEST_NUMBER = 60
 SUMMED_KINDS = ("integer", "number", "boolean")
+
+
+def not_summed(column: Column, function: str) -> str | None:
+    """Why an aggregate takes no sums of a column."""
+    if column.kind in SUMMED_KINDS:
+        return None
+    why = f"Column {column.name!r} is of kind {column.kind}; {function}() takes columns of kind {', '.join(SUMMED_KINDS)}."
+    values = column.values if isinstance(column, CategoryColumn) else ()
+    if values and all(re.fullmatch(NUMBER_PATTERN, value) for value in values):
+        why += f" Its values are numbers: write {function}(CAST({quoted(column.name)} AS DOUBLE))."
+    return why
+
 
 _CLAUSES = {
     "with_": "WITH", "joins": "JOIN", "laterals": "LATERAL", "having": "HAVING", "order": "ORDER BY",
