@@ -31,7 +31,7 @@ from discreet.families.tables.estimate.mixture import (
     smooth_shares,
 )
 from discreet.families.tables.estimate.residuals import centred
-from discreet.families.tables.estimate.settling import raked, settle, shrunk
+from discreet.families.tables.estimate.settling import settle
 from discreet.families.tables.release.pair_choice import Candidate, choose
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
@@ -320,18 +320,6 @@ def test_synthetic_rows_keep_the_dependences_that_stand_out_from_the_noise(table
             np.add.at(made, tuple(rows.codes[:, place] for place in places), 1)
             truth = truth_of(table, schema, columns)
             assert np.abs(made / made.sum() - truth / truth.sum()).sum() / 2 < most
-
-
-def test_a_wanted_table_goes_towards_the_measured_one_as_far_as_noise_does_not_explain():
-    """Exact: no draw is involved."""
-    model, noisy = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.4, 0.2])
-    differ = float(np.mean((noisy - model) ** 2))
-    assert np.allclose(shrunk(model, noisy, differ), model), "noise explains all"
-    assert np.allclose(shrunk(model, noisy, 0.0), noisy), "there is no noise"
-    assert np.allclose(shrunk(model, noisy, differ / 2), (model + noisy) / 2)
-    raked_table = raked(np.array([[0.5, 0.1], [0.2, 0.2]]), np.array([0.5, 0.5]), noisy[:2] / 0.8)
-    assert np.allclose(raked_table.sum(axis=0), 0.5)
-    assert np.allclose(raked_table.sum(axis=1), 0.5, atol=1e-3)
 
 
 def test_a_model_whose_total_is_known_is_off_by_half_its_distance_in_a_count():

@@ -2,32 +2,26 @@
 
 Rows drawn from a model meet its tables up to the chance of drawing only; and the model meets what
 was measured up to its own bias. Both are repaired here: single values of single rows are set to
-others while that brings the counts of pairs nearer to the wanted ones. The wanted table of a
-measured pair lies between the model's and the measured one, as far towards the latter as the
-distance between them exceeds what noise explains (empirical Bayes).
+others while that brings the counts of pairs nearer to the wanted ones (`wanted_pairs`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations, combinations_with_replacement, pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.arrays import Floats, Integers, Singles
-from discreet.families.shared.estimate.simplex import nearest_counts
-from discreet.families.tables.estimate.consistent import ConsistentTables
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 
-LARGEST = 5792
-"""Cells of all columns together up to which rows are settled: the wanted counts are that squared."""
-RAKINGS, LEAST, TINY = 4, 1e-6, 1e-300
+TINY = 1e-300
 LOOKED_AT, LEAST_LOOKED_AT, COMPARED = 4096, 96, 1 << 16
 """Rows that are looked at in one step, at most and at least; and how many of their values are compared."""
 FIRST_MOVED = 32
@@ -45,44 +39,6 @@ MOST_COUNTED = 1 << 28
 leaves to chance is far below any noise."""
 
 
-class Tables(Protocol):
-    """A model: shares of the cells of any columns."""
-
-    def marginal(self, columns: Sequence[int]) -> Floats: ...
-
-
-def wanted_pairs(
-    model: Tables, measured: ConsistentTables, names: Sequence[str], rows: float
-) -> Singles | None:
-    """The counts that all pairs of cells should have among `rows` rows, side by side."""
-    sizes = list(measured.sizes(tuple(names)))
-    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    if edges[-1] > LARGEST or len(sizes) < 2:
-        return None
-    wanted = np.zeros((int(edges[-1]),) * 2, dtype=np.float32)
-    parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
-    total = float(measured.table(())) if measured.determines(()) else 0.0
-    singles = []
-    for place, name in enumerate(names):
-        shares = model.marginal([place])
-        if total > 1 and measured.determines((name,)):
-            variance = measured.cell_variance((name,)) / total**2
-            shares = shrunk(shares, measured.table((name,)) / total, variance)
-        own = np.arange(edges[place], edges[place + 1])
-        wanted[own, own] = shares
-        singles.append(shares)
-    for one, other in combinations(range(len(names)), 2):
-        shares, pair = model.marginal([one, other]), (names[one], names[other])
-        if total > 1 and measured.determines(pair):
-            variance = measured.cell_variance(pair) / total**2
-            shares = shrunk(shares, measured.table(pair) / total, variance)
-        shares = raked(shares, singles[one], singles[other])
-        wanted[parts[one], parts[other]] = shares
-        wanted[parts[other], parts[one]] = shares.T
-    wanted *= np.float32(rows)
-    return wanted
-
-
 def tables_side_by_side(wanted: Singles, sizes: Sequence[int]) -> dict[tuple[int, ...], Floats]:
     """The shares of each column and each pair, out of the counts of all pairs of cells."""
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -98,24 +54,6 @@ def tables_side_by_side(wanted: Singles, sizes: Sequence[int]) -> dict[tuple[int
 def _shares(counts: Singles) -> Floats:
     counted = counts.astype(np.float64)
     return np.asarray(counted / max(float(counted.sum()), TINY))
-
-
-def raked(table: Floats, first: Floats, second: Floats) -> Floats:
-    """The table scaled along both axes until its sums are nearly the given ones."""
-    found = (LEAST * first)[:, None] * second  # so that no row or column is empty
-    found += table
-    for _ in range(RAKINGS):
-        found *= (first / np.maximum(found.sum(axis=1), TINY))[:, None]
-        found *= (second / np.maximum(found.sum(axis=0), TINY))[None, :]
-    return found
-
-
-def shrunk(model: Floats, noisy: Floats, variance: float) -> Floats:
-    """Between a model's shares and measured ones: by how much more they differ than noise makes them."""
-    differ = float(np.mean((noisy - model) ** 2))
-    beyond = max(differ - variance, 0.0)
-    trust = beyond / differ if differ > 0 else 0.0
-    return nearest_counts(model + trust * (noisy - model), 1.0)
 
 
 def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Generator) -> None:

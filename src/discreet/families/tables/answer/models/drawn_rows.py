@@ -16,7 +16,8 @@ from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
 from discreet.families.tables.estimate.mixture import Mixture
-from discreet.families.tables.estimate.settling import settle, tables_side_by_side, wanted_pairs
+from discreet.families.tables.estimate.settling import settle, tables_side_by_side
+from discreet.families.tables.estimate.wanted_pairs import wanted_pairs
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
@@ -43,18 +44,24 @@ def rows_of_tables(library: Library, counted: Answer | None) -> list[TableRows]:
     if found is None:
         return []
     model, names, rows = found
-    return [TableRows(tuple(names), rows, partial(_settled, held, model, names))]
+    return [TableRows(tuple(names), rows, partial(_settled, held, model, names, rows))]
 
 
 def _settled(
-    library: TableLibrary, model: RowModel, names: list[str], many: int, public: Generator
+    library: TableLibrary,
+    model: RowModel,
+    names: list[str],
+    rows: float,
+    many: int,
+    public: Generator,
 ) -> Integers:
     """Rows of a model, moved to where its tables and the measured ones want them.
 
     A mixture may hold dependences of three columns and more that its pairs do not imply, and nobody
     measured. So its rows are drawn from the most even model of its pairs instead.
     """
-    wanted = wanted_pairs(model, library.all_tables, names, many)
+    values = [library.schema.column(name).value_cells for name in names]
+    wanted = wanted_pairs(model, library.all_tables, names, values, rows=rows, drawn=many)
     if wanted is None:
         return model.sample(many, public)
     sizes = library.complete.sizes(names)
