@@ -1,18 +1,13 @@
-"""The page: its content, gathered by `gathering`, in one template with autoescaping on."""
+"""The page: its content, gathered by `gathering`, in one template."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jinja2 import DictLoader, Environment, StrictUndefined, Template
-from markupsafe import Markup
-
-from discreet.artifacts.files import making_a_tree
 from discreet.report.content import Content
 from discreet.report.gathering import gather
+from discreet.report.templates import rendered
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
@@ -62,25 +57,4 @@ def _ever_fewer(content: Content) -> Iterator[list[int]]:
 
 
 def _rendered(content: Content) -> str:
-    with making_a_tree:  # the first thread reads the template
-        template = _template()
-    return template.render(content.variables(), style=_resource("page.css"))
-
-
-def _resource(name: str) -> Markup:
-    """A file of this package: it is our own, so it needs no escaping."""
-    return Markup(files("discreet.report").joinpath(name).read_text(encoding="utf-8"))
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=DictLoader({name: str(_resource(name)) for name in ("table.html.jinja",)}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.get_template("table.html.jinja")  # read now, and kept
-    page = "{% from 'table.html.jinja' import table %}" + str(_resource("page.html.jinja"))
-    return environment.from_string(page)
+    return rendered("discreet.report", "page.html.jinja", content.variables())

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 
-from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from discreet.artifacts.files import making_a_tree
 from discreet.attacks.outcome import Line, Outcome, Series
 from discreet.charts.figure import Figure, Table
 from discreet.charts.scale import shown
 from discreet.charts.shapes import Bar, Curve, curves, rows
+from discreet.report.templates import rendered
 
 STYLES = ("c1", "c2", "c3")
 SLOPE = 80
@@ -118,16 +115,14 @@ def render_page(
     *, title: str, lead: str, sections: Sequence[Section], kicker: str, banner: str = ""
 ) -> str:
     """The page as one HTML text."""
-    with making_a_tree:  # the first thread reads the template
-        template = _template()
-    return template.render(
-        title=title,
-        lead=lead,
-        sections=sections,
-        kicker=kicker,
-        banner=banner,
-        style=_resource("discreet.report", "page.css"),
-    )
+    content = {
+        "title": title,
+        "lead": lead,
+        "sections": sections,
+        "kicker": kicker,
+        "banner": banner,
+    }
+    return rendered("discreet.report.disclosure", "attacks.html.jinja", content)
 
 
 def render_attacks(outcomes: Sequence[Outcome], *, title: str, lead: str) -> str:
@@ -144,23 +139,3 @@ def render_attacks(outcomes: Sequence[Outcome], *, title: str, lead: str) -> str
             )
         )
     return render_page(title=title, lead=lead, sections=sections, kicker="Attacks", banner=banner)
-
-
-def _resource(package: str, name: str) -> Markup:
-    """A file of this package: it is our own, so it needs no escaping."""
-    return Markup(files(package).joinpath(name).read_text(encoding="utf-8"))
-
-
-@cache
-def _template() -> Template:
-    shared = str(_resource("discreet.report", "table.html.jinja"))
-    environment = Environment(
-        loader=DictLoader({"table.html.jinja": shared}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.get_template("table.html.jinja")  # read now, and kept
-    page = str(_resource("discreet.report.disclosure", "attacks.html.jinja"))
-    return environment.from_string("{% from 'table.html.jinja' import table %}" + page)
