@@ -86,7 +86,7 @@ STATEMENTS = (
         name="the-cells-at-the-ends-are-thought-to-hold-declared-values-alone",
         trap=42,
         file="src/discreet/questions/keys.py",
-        old="""        else (_unclamped(reach_of_cells(column, code, code + 1), column),)
+        old="""        else (unclamped(reach_of_cells(column, code, code + 1), column),)
 """,
         new="""        else (reach_of_cells(column, code, code + 1),)
 """,
