@@ -118,6 +118,36 @@ def test_what_is_renamed_or_chosen_by_plain_columns_is_read(spark: Any, tmp_path
             assert engine.row_count() == number
 
 
+@pytest.mark.parametrize(
+    ("stored", "computed"),
+    [
+        (pa.array([0.0, -0.0, 5.1, 5.2]), ("CAST(who AS STRING)", "CAST(who AS INT)", "who > 5D")),
+        (
+            pa.array([1_604_208_600 * 10**6, 1_604_212_200 * 10**6], pa.timestamp("us", tz="UTC")),
+            ("CAST(who AS STRING)", "CAST(who AS DATE)"),
+        ),
+        (pa.array([Decimal("1.25"), Decimal("1.26")]), ("CAST(who AS DECIMAL(3, 1))",)),
+        (pa.array(["1", "01"]), ("CAST(who AS INT)", "'ann'")),
+    ],
+)
+def test_nobody_is_told_apart_by_a_cast(
+    stored: Any, computed: Sequence[str], spark: Any, tmp_path: Path
+) -> None:
+    """As texts, two zeros were two people, and two moments of an hour that the session's time zone has twice were one."""
+    pq.write_table(pa.table({"who": stored, "a": [1] * len(stored)}), tmp_path / "t.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    with setting("spark.sql.ansi.enabled", "false"):
+        for each in computed:
+            seen = [frame.selectExpr(f"{each} AS person", "a")]
+            seen.append(frame.selectExpr(f"{each} AS b", "a").selectExpr("b AS person", "a"))
+            for one in seen:
+                with pytest.raises(BadSource, match=r"cannot tell people apart|a comparison of"):
+                    open_engine(one, BY_PERSON)
+    numbers = frame.selectExpr("CAST(CAST(a AS BIGINT) AS STRING) AS person", "1 AS a")
+    with open_engine(numbers, BY_PERSON) as engine:
+        assert engine.row_count() == 1
+
+
 def _short_numbers(place: Path, rows: Sequence[int]) -> str:
     """Of 8 bits, by their type; 101 is stored as 101 + 256, which is read as 101."""
     table = pa.table({"x": pa.array(rows, pa.int8()), "a": [1] * len(rows)})
