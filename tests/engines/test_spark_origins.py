@@ -15,6 +15,7 @@ import pytest
 
 from discreet.curator.statements import Statements
 from discreet.engines import open_engine
+from discreet.engines.spark.places import odd_remote_source
 from discreet.errors import BadSource
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
@@ -221,6 +222,19 @@ def test_moments_in_orc_files_are_refused(unit: str, spark: Any, tmp_path: Path)
     by_day = DateColumn("d", date(2000, 1, 1), date(2010, 1, 1), granularity="year")
     with open_engine(frame, Schema(dataset="t", columns=(by_day,))) as engine:
         assert engine.row_count() == 2
+
+
+class DataSource:
+    """Stands for the plan of files that are read through Spark Connect."""
+
+    def __init__(self, format_: str) -> None:
+        self._format = format_
+
+
+def test_orc_files_are_refused_through_spark_connect() -> None:
+    """Nothing there tells how they store moments."""
+    assert "orc" in str(odd_remote_source(None, DataSource("orc")))  # type: ignore[arg-type]
+    assert odd_remote_source(None, DataSource("Parquet")) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("version", ["parquet", ""])
