@@ -17,6 +17,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.feather as feather
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -167,6 +169,20 @@ def test_every_kind_of_source_gives_the_same_counts(tmp_path: Path) -> None:
         f"{tmp_path / 'one.duckdb'}::T",
     ):
         assert counted(source) == ANSWER, source
+
+
+def test_an_arrow_dataset_of_files_that_are_converted_is_refused(tmp_path: Path) -> None:
+    """Arrow reads moments of ORC in nanoseconds, and stopped at one in the year 2300, after the charge."""
+    orc.write_table(TABLE, tmp_path / "t.orc")
+    feather.write_feather(TABLE, tmp_path / "t.feather")
+    pq.write_table(TABLE, tmp_path / "t.parquet")
+    TABLE.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    TABLE.to_pandas().to_json(tmp_path / "t.json", orient="records", lines=True)
+    for format_ in ("orc", "csv", "json"):
+        with pytest.raises(BadSource, match=r"text or ORC files.*No row was read"):
+            counted(ds.dataset(tmp_path / f"t.{format_}", format=format_))
+    for format_ in ("feather", "parquet"):
+        assert counted(ds.dataset(tmp_path / f"t.{format_}", format=format_)) == ANSWER
 
 
 def test_a_lazy_table_that_reads_files_is_refused(tmp_path: Path) -> None:

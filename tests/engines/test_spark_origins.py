@@ -15,6 +15,7 @@ import pytest
 
 from discreet.curator.statements import Statements
 from discreet.engines import open_engine
+from discreet.engines.spark.places import odd_remote_source
 from discreet.errors import BadSource
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
@@ -118,6 +119,36 @@ def test_what_is_renamed_or_chosen_by_plain_columns_is_read(spark: Any, tmp_path
             assert engine.row_count() == number
 
 
+@pytest.mark.parametrize(
+    ("stored", "computed"),
+    [
+        (pa.array([0.0, -0.0, 5.1, 5.2]), ("CAST(who AS STRING)", "CAST(who AS INT)", "who > 5D")),
+        (
+            pa.array([1_604_208_600 * 10**6, 1_604_212_200 * 10**6], pa.timestamp("us", tz="UTC")),
+            ("CAST(who AS STRING)", "CAST(who AS DATE)"),
+        ),
+        (pa.array([Decimal("1.25"), Decimal("1.26")]), ("CAST(who AS DECIMAL(3, 1))",)),
+        (pa.array(["1", "01"]), ("CAST(who AS INT)", "'ann'")),
+    ],
+)
+def test_nobody_is_told_apart_by_a_cast(
+    stored: Any, computed: Sequence[str], spark: Any, tmp_path: Path
+) -> None:
+    """As texts, two zeros were two people, and two moments of an hour that the session's time zone has twice were one."""
+    pq.write_table(pa.table({"who": stored, "a": [1] * len(stored)}), tmp_path / "t.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    with setting("spark.sql.ansi.enabled", "false"):
+        for each in computed:
+            seen = [frame.selectExpr(f"{each} AS person", "a")]
+            seen.append(frame.selectExpr(f"{each} AS b", "a").selectExpr("b AS person", "a"))
+            for one in seen:
+                with pytest.raises(BadSource, match=r"cannot tell people apart|a comparison of"):
+                    open_engine(one, BY_PERSON)
+    numbers = frame.selectExpr("CAST(CAST(a AS BIGINT) AS STRING) AS person", "1 AS a")
+    with open_engine(numbers, BY_PERSON) as engine:
+        assert engine.row_count() == 1
+
+
 def _short_numbers(place: Path, rows: Sequence[int]) -> str:
     """Of 8 bits, by their type; 101 is stored as 101 + 256, which is read as 101."""
     table = pa.table({"x": pa.array(rows, pa.int8()), "a": [1] * len(rows)})
@@ -191,6 +222,19 @@ def test_moments_in_orc_files_are_refused(unit: str, spark: Any, tmp_path: Path)
     by_day = DateColumn("d", date(2000, 1, 1), date(2010, 1, 1), granularity="year")
     with open_engine(frame, Schema(dataset="t", columns=(by_day,))) as engine:
         assert engine.row_count() == 2
+
+
+class DataSource:
+    """Stands for the plan of files that are read through Spark Connect."""
+
+    def __init__(self, format_: str) -> None:
+        self._format = format_
+
+
+def test_orc_files_are_refused_through_spark_connect() -> None:
+    """Nothing there tells how they store moments."""
+    assert "orc" in str(odd_remote_source(None, DataSource("orc")))  # type: ignore[arg-type]
+    assert odd_remote_source(None, DataSource("Parquet")) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("version", ["parquet", ""])

@@ -160,10 +160,10 @@ def _check_dataset(dataset: Any, found: Sequence[SourceColumn], has_identifier: 
         if getattr(getattr(fragment, "filesystem", None), "type_name", "") == "local":
             files.append(fragment.path)
         format_ = getattr(fragment, "format", None)
-        if getattr(format_, "default_extname", "") in ("csv", "json"):
+        if getattr(format_, "default_extname", "parquet") not in ("parquet", "arrow", "feather"):
             raise BadSource(
-                "The Arrow dataset is made of text files, which are parsed while they are read, and a row "
-                "could stop that. No row was read. Give the path of the files instead."
+                "The Arrow dataset is made of text or ORC files, which are converted while they are read, and a row "
+                "could stop that. No row was read. Give the path of the files instead, or write them to Parquet."
             )
         own = fragment.physical_schema
         folders = get_partition_keys(fragment.partition_expression)

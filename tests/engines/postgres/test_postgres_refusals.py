@@ -12,6 +12,7 @@ import pytest
 from discreet.engines import column_names_and_types, open_engine
 from discreet.engines.postgres import catalog
 from discreet.errors import BadSource
+from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, NumberColumn, Schema
 from tests.command_line import Done
 from tests.engines.four_people import CANARY, SCHEMA, counted
@@ -126,6 +127,45 @@ def test_a_view_that_gives_columns_the_names_of_others_is_refused(postgres: Serv
             assert engine.row_count() == 0
     finally:
         postgres.execute("DROP TABLE swapped CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "is_taken"),
+    [
+        ("numeric", "('1.0'), ('1.00')", False),
+        ("float8", "('0'), ('-0')", False),
+        ("interval", "('1 mon'), ('30 days')", False),
+        ("jsonb", "('1'), ('1.0')", False),
+        ("int8", "('1'), ('2')", True),
+        ("timestamptz", "('2020-11-01 05:30+00'), ('2020-11-01 04:30+00')", True),
+        ("char(3)", "('a'), ('a  '), ('b')", True),
+    ],
+)
+def test_nobody_is_told_apart_by_a_cast_in_a_view(
+    postgres: Server, type_: str, values: str, is_taken: bool
+) -> None:
+    """As texts, 1.0 and 1.00 were two people."""
+    schema = Schema(dataset="p", columns=(IntegerColumn("age", 0, 99),), unit=PrivacyUnit("who"))
+    postgres.execute(
+        f"CREATE TABLE spelled (who {type_}, age int DEFAULT 3)",
+        f"INSERT INTO spelled (who) VALUES {values}",
+    )
+    cast = "CREATE VIEW texts AS SELECT age, who::text AS who FROM spelled"
+    try:
+        one = named(postgres, "texts", cast)
+        above = "CREATE VIEW above AS SELECT t.who, age FROM texts t WHERE age > 0"
+        for source in (one, named(postgres, "above", above)):
+            if not is_taken:
+                with pytest.raises(BadSource, match="cannot tell people apart"):
+                    open_engine(source, schema)
+                continue
+            with open_engine(source, schema) as engine:
+                assert engine.row_count() == 2
+        plain = "CREATE VIEW plain AS SELECT age AS who, 3 AS age FROM spelled"
+        with open_engine(named(postgres, "plain", plain), schema) as engine:
+            assert engine.row_count() == 1
+    finally:
+        postgres.execute("DROP TABLE spelled CASCADE")
 
 
 def test_no_function_of_somebodys_own_casts_a_column(postgres: Server) -> None:

@@ -107,6 +107,14 @@ POSTGRES = (
         tests=(f"{REFUSALS}::test_a_view_that_compares_what_overflows_is_refused",),
     ),
     Mutant(
+        name="a-cast-in-a-view-tells-people-apart-anew",
+        trap=3,
+        file=f"{FOLDER}/catalog.py",
+        old="' collate' * (column in anew)",
+        new="' collate' * (column is anew)",
+        tests=(f"{REFUSALS}::test_nobody_is_told_apart_by_a_cast_in_a_view",),
+    ),
+    Mutant(
         name="a-view-calls-a-column-by-anothers-name",
         trap=33,
         file=f"{FOLDER}/catalog.py",

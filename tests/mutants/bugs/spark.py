@@ -219,4 +219,12 @@ SPARK = (
             f"{ORIGINS}::test_files_whose_rest_is_left_out_where_a_value_cannot_be_read_are_refused",
         ),
     ),
+    Mutant(
+        name="a-cast-in-spark-tells-people-apart-anew",
+        trap=3,
+        file=f"{FOLDER}/origins.py",
+        old="{_number(one)} if _is_anew(one.child()) else set()\n",
+        new="set()\n",
+        tests=(f"{ORIGINS}::test_nobody_is_told_apart_by_a_cast",),
+    ),
 )

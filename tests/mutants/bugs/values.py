@@ -254,6 +254,16 @@ VALUES = (
         tests=("tests/engines/test_sources.py::test_a_lazy_table_that_reads_files_is_refused",),
     ),
     Mutant(
+        name="a-dataset-of-orc-files-is-read",
+        trap=33,
+        file="src/discreet/engines/frames.py",
+        old='not in ("parquet", "arrow", "feather"):\n',
+        new='in ("csv", "json"):\n',
+        tests=(
+            "tests/engines/test_sources.py::test_an_arrow_dataset_of_files_that_are_converted_is_refused",
+        ),
+    ),
+    Mutant(
         name="one-folder-of-a-dataset-spells-all-anew",
         trap=36,
         file="src/discreet/engines/frames.py",

@@ -69,6 +69,22 @@ _PLAIN = (
 )  # fmt: skip
 """What a view may be made of, beside casts of constants and casts to text."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_ONE_TEXT = {
+    "int2",
+    "int4",
+    "int8",
+    "bool",
+    "text",
+    "varchar",
+    "bpchar",
+    "name",
+    "uuid",
+    "date",
+    "timestamp",
+    "timestamptz",
+    "enum",
+}
+"""Types of which different values are different texts, and equal ones the same."""
 _ALSO_COMPARED = {"bytea", "bit", "varbit", "time", "timetz", "interval", "money"}
 """Types that no column is read from, and whose comparisons cannot fail: those of areas and lengths overflow."""
 
@@ -119,11 +135,12 @@ def find(session: Session, name: TableName) -> Relation:
             f"There is no table {str(name)!r} that you can see in the database. Nothing was read.{hint}"
         )
     oid, schema, table, kind = chosen[0]
-    _refuse_failing(session, oid, f"{schema}.{table}", kind)
+    anew = _spelled_anew(session, oid, f"{schema}.{table}", kind)
     columns, unreadable = [], []
     for place, row in enumerate(session.catalog(_COLUMNS, [oid, oid])):
         column, *type_, generated, readable = row
-        columns.append(SourceColumn(place, column, _type_name(*type_)))
+        type_name = f"{_type_name(*type_)}{' collate' * (column in anew)}"
+        columns.append(SourceColumn(place, column, type_name))
         if generated == "v" or not readable:
             unreadable.append(column)
     return Relation(exp.table_(table, db=schema, quoted=True), columns, frozenset(unreadable))
@@ -206,10 +223,12 @@ def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool, 
     return name if schema == "pg_catalog" or name == "citext" else f"{schema}.{name}"
 
 
-def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
+def _spelled_anew(session: Session, oid: int, name: str, kind: str) -> set[str]:
+    """The columns of a view that tell people apart in another way than its table: `who::text` of 1.0 and 1.00. Refuses
+    what may fail on some row, or mix people."""
     if kind == "v":
         ((definition,),) = session.catalog("SELECT pg_get_viewdef(%s::oid)", [oid])
-        below, compared, cast, named = _table_below(definition)
+        below, compared, cast, named, shown = _table_below(definition)
         if below is None:
             raise _failing_view(name)
         inside = [
@@ -224,14 +243,20 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
         columns = session.catalog(_COLUMNS, [table, table])
         if named - {column for column, *_ in columns}:
             raise _failing_view(name)  # `ctid` is where a row is stored, which other rows decide
+        kept = set()
         for column, *type_, generated, _ in columns:
             type_name = _type_name(*type_)
+            kept |= {column} if type_name in _ONE_TEXT else set()
             is_computed = column in named and generated == "v"  # when it is read
             is_cast = column in cast and type_name.endswith(_OWN_CAST)
             if is_computed or is_cast or (column in compared and not _compares_safely(type_name)):
                 raise _failing_view(name)
-        _refuse_failing(session, table, f"{below.db}.{below.name}", inside[0][3])
-        return
+        anew = _spelled_anew(session, table, f"{below.db}.{below.name}", inside[0][3])
+        return {
+            one.alias_or_name
+            for one in shown
+            if not (column := _shown_column(one, kept)) or column in anew
+        }
     for _, child, child_kind, secured, wrapper in session.catalog(_CHILDREN, [oid]):
         if secured:
             raise BadSource(
@@ -243,6 +268,18 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
                 f"{child!r} is a foreign table of {wrapper}, which may fail on some row. No row was read. "
                 "Copy it into a materialised view."
             )
+    return set()
+
+
+def _shown_column(shown: Any, kept: set[str]) -> str:
+    """The column that an expression shows as it is, or cast to a text of which each of its values has one; "" for any other."""
+    inner = shown.unalias()
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.Column):
+        return str(inner.name)
+    column = inner.this.unnest() if isinstance(inner, exp.Cast) else None
+    return str(column.name) if isinstance(column, exp.Column) and column.name in kept else ""
 
 
 def _compares_safely(type_name: str) -> bool:
@@ -258,10 +295,10 @@ def _failing_view(name: str) -> BadSource:
     )
 
 
-def _table_below(definition: str) -> tuple[Any, set[str], set[str], set[str]]:
-    """The one table that a plain view chooses from, the columns that it compares, those that it casts, and all that it
-    names; no table for any other view."""
-    other: tuple[Any, set[str], set[str], set[str]] = (None, set(), set(), set())
+def _table_below(definition: str) -> tuple[Any, set[str], set[str], set[str], list[Any]]:
+    """The one table that a plain view chooses from, the columns that it compares, those that it casts, all that it names,
+    and what it shows; no table for any other view."""
+    other: tuple[Any, set[str], set[str], set[str], list[Any]] = (None, set(), set(), set(), [])
     try:
         query = sqlglot.parse_one(definition, dialect="postgres")
     except sqlglot.errors.SqlglotError:
@@ -287,4 +324,5 @@ def _table_below(definition: str) -> tuple[Any, set[str], set[str], set[str]]:
         found = (one for kind in kinds for one in query.find_all(kind))
         return {column.name for one in found for column in one.find_all(exp.Column)}
 
-    return tables[0], within(*_COMPARISONS), within(exp.Cast), within(exp.Select)
+    compared, cast, named = within(*_COMPARISONS), within(exp.Cast), within(exp.Select)
+    return tables[0], compared, cast, named, query.expressions

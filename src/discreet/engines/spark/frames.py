@@ -81,6 +81,7 @@ class Frame:
         self._refuse_folders(session, behind)
         refuse_other_types(session, self.frame, behind)
         rounded = rounded_moments(session, self.frame, behind) | cut_numbers(self.frame, behind)
+        rounded |= frozenset() if self.origins is None else self.origins.spelled_anew(read)
         return [
             (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
             for one in read

@@ -26,7 +26,8 @@ _FORMATS = re.compile(r"\w*(Parquet|Orc)FileFormat")
 _PLAIN_FORMATS = ("ParquetFileFormat", "OrcFileFormat", "ParquetTable", "OrcTable")
 """Those that know nothing of replaced rows."""
 _TABLES = re.compile(r"(Parquet|Orc)Table|DeltaTableV2|SparkTable|\w*(Iceberg|Delta|Hoodie)\w*")
-_PROVIDERS = ("parquet", "orc", "delta", "iceberg", "hudi")
+_PROVIDERS = ("parquet", "delta", "iceberg", "hudi")
+"""What is read through Spark Connect. Of ORC, nothing there tells a moment that may stop Spark."""
 _HIVE = re.compile("parquet|orc", re.IGNORECASE)
 _LOGS = ("_delta_log", ".hoodie")
 
