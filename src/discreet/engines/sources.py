@@ -71,9 +71,8 @@ def recognise(source: object) -> Source:
         kind in ("Table", "RecordBatch", "RecordBatchReader") or kind.endswith("Dataset")
     ):
         return Source("arrow", value=value)
-    named = kind if package == "builtins" else f"{package}.{kind}"
     raise BadSource(
-        f"A {named} is not a table that can be read. Give a path to a Parquet, CSV or "
+        f"A {kind if package == 'builtins' else f'{package}.{kind}'} is not a table that can be read. Give a path to a Parquet, CSV or "
         "DuckDB file, or a pandas, Polars, Arrow or PySpark table."
     )
 
