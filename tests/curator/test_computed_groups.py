@@ -316,3 +316,12 @@ def test_a_question_lists_the_groups_together_that_its_condition_leaves(
     with dc.Curator(path, SCHEMA, ledger=tmp_path / "l", cap=dc.Budget(epsilon=1)) as curator:
         sql = f"SELECT {keys}, count(*) FROM t WHERE {where} GROUP BY {keys}"
         assert len(curator.ask(sql, budget=dc.Budget(epsilon=1))) == count
+
+
+def test_a_note_says_that_undeclared_values_are_a_group_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows_of(20), columns=list(ODD)).to_csv(path, index=False)
+    with dc.Curator(path, SCHEMA, ledger=tmp_path / "l", cap=dc.Budget(epsilon=1)) as curator:
+        sql = "SELECT upper(s) AS u, count(*) FROM t GROUP BY u"
+        notes = curator.ask(sql, budget=dc.Budget(epsilon=1)).notes
+    assert any("undeclared value of s are in the group (other) of u" in note for note in notes)

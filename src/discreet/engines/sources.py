@@ -72,7 +72,7 @@ def recognise(source: object) -> Source:
     ):
         return Source("arrow", value=value)
     raise BadSource(
-        f"A {package}.{kind} is not a table that can be read. Give a path to a Parquet, CSV or "
+        f"A {kind if package == 'builtins' else f'{package}.{kind}'} is not a table that can be read. Give a path to a Parquet, CSV or "
         "DuckDB file, or a pandas, Polars, Arrow or PySpark table."
     )
 

@@ -65,8 +65,8 @@ def _undeclared(compared: Iterable[tuple[str, object]], schema: Schema) -> tuple
 def unsettled_groups(keys: Sequence[Key]) -> tuple[str, ...]:
     """A note for each computed key that undeclared values have no known group of."""
     return tuple(
-        f"Rows with an undeclared value of {', '.join(key.bins.columns)} are in the group {OTHER_LABEL}, whichever group "
-        f"of {key.name} they belong to."
+        f"Rows with an undeclared value of {' or '.join(key.bins.columns)} are in the group {OTHER_LABEL} of {key.name}, "
+        "whatever the expression gives for them."
         for key in keys
         if isinstance(key, ComputedKey) and key.other is not None
     )

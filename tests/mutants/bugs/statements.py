@@ -83,6 +83,22 @@ STATEMENTS = (
         tests=(f"{CORPUS}::test_a_curator_without_noise_answers_as_duckdb_does",),
     ),
     Mutant(
+        name="keys-that-share-a-column-list-groups-that-no-row-can-be-in",
+        trap=42,
+        file="src/discreet/questions/groups_together.py",
+        old="            kept &= np.isin(",
+        new="            kept |= np.isin(",
+        tests=(f"{GROUPS}::test_keys_have_the_groups_together_that_some_row_can_be_in",),
+    ),
+    Mutant(
+        name="nulls-have-no-place-among-the-groups-of-keys-together",
+        trap=42,
+        file="src/discreet/questions/groups_together.py",
+        old="[key.bins.null for key in on_line]",
+        new="[0 for key in on_line]",
+        tests=(f"{GROUPS}::test_keys_have_the_groups_together_that_some_row_can_be_in",),
+    ),
+    Mutant(
         name="the-cells-at-the-ends-are-thought-to-hold-declared-values-alone",
         trap=42,
         file="src/discreet/questions/keys.py",

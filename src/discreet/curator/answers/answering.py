@@ -35,7 +35,7 @@ from discreet.questions.keys import (
     key_value,
     possible_codes,
 )
-from discreet.questions.notes import counted_rows_note
+from discreet.questions.notes import counted_rows_note, unsettled_groups
 
 Counts = npt.NDArray[np.int64]
 FORMAT = 1
@@ -125,7 +125,7 @@ def answers_from(
         columns=columns,
         confidence=confidence,
         question=planned.question.text,
-        notes=(*notes, *reader.notes()),
+        notes=(*notes, *unsettled_groups(groups), *reader.notes()),
         typed=value,
     )
 
