@@ -36,12 +36,12 @@ class LikelyCounts:
     """Noisy counts, and for classes of them what each shape makes of a distance from the expected count."""
 
     noisy: Floats
-    near: Bools
+    near: Bools | slice
     """Those that are within `REACH`."""
     std: Floats
     """Of each near count, if it fell by chance."""
-    classes: Integers
-    places: Integers
+    cells: Integers
+    """The class and the place of each near count, as one number."""
     between: Floats
     """How far towards the next place the distance is."""
     seen: Floats
@@ -56,35 +56,41 @@ class LikelyCounts:
         expected = np.maximum(expected, LEAST_EXPECTED)
         std = np.sqrt(expected + variance)
         distance = (noisy - expected) / std
-        near = np.abs(distance) < REACH
-        logs = np.log(expected[near])
+        near = (distance > -REACH) & (distance < REACH)
+        chosen = slice(None) if near.all() else near  # a slice of all is no copy
+        logs = np.log(expected[chosen])
         low = float(logs.min(initial=math.inf))
-        range_of = max(float(logs.max(initial=-math.inf)) - low, 0.0) if len(logs) else 0.0
-        many = min(MOST_CLASSES, math.ceil(range_of / RATIO)) or 1
-        classes = np.minimum(
-            ((logs - low) * (many / max(range_of, RATIO))).astype(np.int64), many - 1
-        )
-        between = (distance[near] + REACH) / WIDTH - 0.5
-        places = np.clip(between.astype(np.int64), 0, PLACES - 2)
-        between = np.clip(between - places, 0.0, 1.0)
-        cells = classes * PLACES + places
-        seen = np.bincount(cells, 1 - between, many * PLACES)
+        wide = max(float(logs.max(initial=-math.inf)) - low, 0.0) if len(logs) else 0.0
+        many = min(MOST_CLASSES, math.ceil(wide / RATIO)) or 1
+        classes = ((logs - low) * (many / max(wide, RATIO))).astype(np.int64)
+        np.minimum(classes, many - 1, out=classes)
+        between = distance[chosen] / WIDTH + (REACH / WIDTH - 0.5)
+        places = between.astype(np.int64)
+        np.minimum(places, PLACES - 2, out=places)
+        between -= places
+        np.clip(between, 0.0, 1.0, out=between)
+        cells = classes * PLACES
+        cells += places
+        seen = np.asarray(np.bincount(cells, 1 - between, many * PLACES), dtype=np.float64)
         seen[1:] += np.bincount(cells, between, many * PLACES)[:-1]
         held = np.bincount(classes, minlength=many)
         centres = np.exp(np.bincount(classes, logs, many) / np.maximum(held, 1))
         found = [_by_shape(float(each), variance) for each in centres]
         likelihoods, means = (np.stack(each) for each in zip(*found, strict=True))
         seen = seen.reshape(many, PLACES)
-        return cls(noisy, near, std[near], classes, places, between, seen, likelihoods, means)
+        return cls(noisy, chosen, std[chosen], cells, between, seen, likelihoods, means)
 
     def given(self, weights: Floats) -> Floats:
         """The mean of each count, if shapes have these weights."""
         whole = np.einsum("s,csp->cp", weights, self.likelihoods)
-        off = np.einsum("s,csp,csp->cp", weights, self.likelihoods, self.means) / whole
-        here, there = off[self.classes, self.places], off[self.classes, self.places + 1]
+        off = (np.einsum("s,csp,csp->cp", weights, self.likelihoods, self.means) / whole).ravel()
+        moved = np.diff(off, append=0.0)[self.cells]  # from a place to the next one
+        moved *= self.between
+        moved += off[self.cells]
+        moved *= self.std
         found = self.noisy.astype(np.float64)
-        found[self.near] += self.std * (here + self.between * (there - here))
-        return np.maximum(found, 0.0)
+        found[self.near] += moved
+        return np.maximum(found, 0.0, out=found)
 
     def evidence(self, weights: Floats) -> float:
         """The logarithm of how likely all near counts are."""
