@@ -75,8 +75,8 @@ SPARK = (
         name="moments-in-milliseconds-are-read-by-spark",
         trap=33,
         file=f"{FOLDER}/footers.py",
-        old='        if any("MILLIS" in kind for kind in kinds):\n',
-        new='        if any("SECONDS" in kind for kind in kinds):\n',
+        old='        if is_elsewhere or any("MILLIS" in kind for kind in kinds):\n',
+        new='        if is_elsewhere or any("SECONDS" in kind for kind in kinds):\n',
         tests=(f"{TESTS}::test_moments_in_milliseconds_are_refused_before_spark_stops_at_one",),
     ),
     Mutant(

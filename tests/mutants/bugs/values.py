@@ -358,8 +358,8 @@ VALUES = (
         name="whole-numbers-that-lose-their-upper-bits-are-one-person",
         trap=3,
         file="src/discreet/engines/spark/footers.py",
-        old="        if column is not None and not _fits(",
-        new="        if column is None and not _fits(",
+        old="            if not _fits(field.dataType.simpleString(), type_):\n",
+        new="            if not _fits(type_, type_):\n",
         tests=(
             "tests/engines/test_spark.py::test_files_of_other_types_than_spark_reads_them_by_are_refused",
         ),
@@ -408,9 +408,11 @@ VALUES = (
         name="a-dataset-of-text-files-is-parsed-while-it-is-read",
         trap=33,
         file=FRAMES,
-        old='in ("csv", "json"):\n',
-        new="in ():\n",
-        tests=(SOURCES,),
+        old='not in ("parquet", "arrow", "feather"):\n',
+        new='in ("orc",):\n',
+        tests=(
+            "tests/engines/test_sources.py::test_an_arrow_dataset_of_files_that_are_converted_is_refused",
+        ),
     ),
     Mutant(
         name="a-message-of-another-package-is-passed-on",
