@@ -499,6 +499,7 @@ def test_moments_in_milliseconds_are_found_under_another_name_and_in_files_of_an
     frames = [
         (plain.withColumnRenamed("stored", "renamed"), renamed),
         (plain.toDF("renamed"), renamed),
+        (spark.read.schema("renamed timestamp").parquet(f"{tmp_path}/plain.parquet"), renamed),
     ]
     for frame, schema in [*frames, (hive, stored)]:
         with pytest.raises(BadSource, match=r"is stored in milliseconds.*No row was read"):

@@ -358,8 +358,8 @@ VALUES = (
         name="whole-numbers-that-lose-their-upper-bits-are-one-person",
         trap=3,
         file="src/discreet/engines/spark/footers.py",
-        old="            if not _fits(field",
-        new="            if not type_ and not _fits(field",
+        old="            if not _fits(field.dataType.simpleString(), type_):\n",
+        new="            if not _fits(type_, type_):\n",
         tests=(
             "tests/engines/test_spark.py::test_files_of_other_types_than_spark_reads_them_by_are_refused",
         ),
@@ -409,8 +409,10 @@ VALUES = (
         trap=33,
         file=FRAMES,
         old='not in ("parquet", "arrow", "feather"):\n',
-        new="in ():\n",
-        tests=(SOURCES,),
+        new='in ("orc",):\n',
+        tests=(
+            "tests/engines/test_sources.py::test_an_arrow_dataset_of_files_that_are_converted_is_refused",
+        ),
     ),
     Mutant(
         name="a-message-of-another-package-is-passed-on",
