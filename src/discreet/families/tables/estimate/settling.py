@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LARGEST = 5792
 """Cells of all columns together up to which rows are settled: the wanted counts are that squared."""
-RAKINGS, LEAST, TINY = 4, 1e-6, 1e-300
+RAKINGS, LEAST, TINY = 4, 1e-6, 1e-30
 LOOKED_AT, LEAST_LOOKED_AT, COMPARED = 4096, 96, 1 << 16
 """Rows that are looked at in one step, at most and at least; and how many of their values are compared."""
 FIRST_MOVED = 32
@@ -38,6 +38,8 @@ CHECK_EVERY, WORTH = 10, 0.01
 """After so many, this share of the squared distance must be gone, or it is near its least."""
 LISTED = 8
 """Cells of a column's pairs are listed, not sorted, if they are at most so many times those that are moved."""
+SPARSE = 8
+"""A pair with more cells than so many times the rows is counted by sorting the rows."""
 COUNTED_TOGETHER = 256
 """Combinations of values of columns that are counted at once."""
 MOST_COUNTED = 1 << 28
@@ -50,6 +52,8 @@ class Tables(Protocol):
 
     def marginal(self, columns: Sequence[int]) -> Floats: ...
 
+    def pair(self, one: int, other: int) -> Floats | Singles: ...
+
 
 def wanted_pairs(
     model: Tables, measured: ConsistentTables, names: Sequence[str], rows: float
@@ -59,7 +63,7 @@ def wanted_pairs(
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if edges[-1] > LARGEST or len(sizes) < 2:
         return None
-    wanted = np.zeros((int(edges[-1]),) * 2, dtype=np.float32)
+    wanted, times = np.zeros((int(edges[-1]),) * 2, dtype=np.float32), np.float32(rows)
     parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     total = float(measured.table(())) if measured.determines(()) else 0.0
     singles = []
@@ -69,17 +73,17 @@ def wanted_pairs(
             variance = measured.cell_variance((name,)) / total**2
             shares = shrunk(shares, measured.table((name,)) / total, variance)
         own = np.arange(edges[place], edges[place + 1])
-        wanted[own, own] = shares
+        wanted[own, own] = shares.astype(np.float32) * times
         singles.append(shares)
     for one, other in combinations(range(len(names)), 2):
-        shares, pair = model.marginal([one, other]), (names[one], names[other])
+        shares, pair = model.pair(one, other), (names[one], names[other])
         if total > 1 and measured.determines(pair):
             variance = measured.cell_variance(pair) / total**2
             shares = shrunk(shares, measured.table(pair) / total, variance)
-        shares = raked(shares, singles[one], singles[other])
-        wanted[parts[one], parts[other]] = shares
-        wanted[parts[other], parts[one]] = shares.T
-    wanted *= np.float32(rows)
+        counts = raked(shares, singles[one], singles[other]).astype(np.float32, copy=False)
+        counts *= times
+        wanted[parts[one], parts[other]] = counts
+        wanted[parts[other], parts[one]] = counts.T
     return wanted
 
 
@@ -100,17 +104,21 @@ def _shares(counts: Singles) -> Floats:
     return np.asarray(counted / max(float(counted.sum()), TINY))
 
 
-def raked(table: Floats, first: Floats, second: Floats) -> Floats:
+def raked(table: Floats | Singles, first: Floats, second: Floats) -> Floats | Singles:
     """The table scaled along both axes until its sums are nearly the given ones."""
-    found = (LEAST * first)[:, None] * second  # so that no row or column is empty
+    kind = table.dtype
+    found = (LEAST * first).astype(kind)[:, None] * second.astype(kind)  # so that no line is empty
     found += table
+    rows, columns = np.ones(len(first), dtype=kind), np.ones(len(second), dtype=kind)
     for _ in range(RAKINGS):
-        found *= (first / np.maximum(found.sum(axis=1), TINY))[:, None]
-        found *= (second / np.maximum(found.sum(axis=0), TINY))[None, :]
+        rows = (first / np.maximum(found @ columns, TINY)).astype(kind)
+        columns = (second / np.maximum(rows @ found, TINY)).astype(kind)
+    found *= rows[:, None]
+    found *= columns
     return found
 
 
-def shrunk(model: Floats, noisy: Floats, variance: float) -> Floats:
+def shrunk(model: Floats | Singles, noisy: Floats, variance: float) -> Floats:
     """Between a model's shares and measured ones: by how much more they differ than noise makes them."""
     differ = float(np.mean((noisy - model) ** 2))
     beyond = max(differ - variance, 0.0)
@@ -119,7 +127,7 @@ def shrunk(model: Floats, noisy: Floats, variance: float) -> Floats:
 
 
 def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Generator) -> None:
-    """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`.
+    """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`, which is used up.
 
     Setting a value to another lowers the squared distance by the difference of the missing counts
     that the row would meet, less one for each column. Of some rows those that gain most are moved,
@@ -130,7 +138,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
         return
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = drawn + edges[:-1]
-    missing = np.array(wanted, dtype=np.float32)
+    missing = np.asarray(wanted, dtype=np.float32)
     _take_off(missing, drawn, edges)
     batch = np.full(columns, FIRST_MOVED)
     distance = np.inf
@@ -147,7 +155,8 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
             looked = _some(rows, most, generator)
             others = np.delete(places[looked], column, axis=1)
             here, every = places[looked, column], np.arange(len(looked))
-            meets = _met(missing[:, own], others) + np.diagonal(missing)[own]
+            meets = _met(missing[:, own], others)
+            meets += np.diagonal(missing)[own]
             there = own.start + meets.argmax(axis=1)
             gain = meets[every, there - own.start] - meets[every, here - own.start] - columns
             better = np.flatnonzero(gain + 0.5 * generator.random(len(gain)) > 0.5)
@@ -156,8 +165,10 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
                 continue
             chosen = better[np.argpartition(-gain[better], many - 1)[:many]]
             cells, steps = _moves(others[chosen], here[chosen], there[chosen], own, len(missing))
-            if _change(missing, cells, steps, len(missing)) < 0:
-                _add(missing, cells, steps)
+            row = cells // len(missing)
+            mirrored = (cells - row * len(missing)) * len(missing) + row
+            if _change(missing, cells, mirrored, steps) < 0:
+                _add(missing, cells, mirrored, steps)
                 places[looked[chosen], column] = there[chosen]
                 batch[column] = min(2 * batch[column], most)  # no more are looked at
             else:
@@ -207,19 +218,16 @@ def _moves(
     return sorted_cells[starts], np.add.reduceat(sign, starts)
 
 
-def _change(missing: Singles, cells: Integers, steps: Integers, width: int) -> float:
+def _change(missing: Singles, cells: Integers, mirrored: Integers, steps: Integers) -> float:
     """By how much the squared distance changes: pairs count twice, a value with itself once."""
     gained = 2.0 * missing.ravel()[cells] * steps + steps * steps
-    twice = np.where(cells // width == cells % width, 1.0, 2.0)
-    return float(gained @ twice)
+    return float(gained @ np.where(cells == mirrored, 1.0, 2.0))
 
 
-def _add(missing: Singles, cells: Integers, steps: Integers) -> None:
-    width = len(missing)
-    row, column = cells // width, cells % width
-    missing[row, column] += steps
-    apart = row != column
-    missing[column[apart], row[apart]] += steps[apart]
+def _add(missing: Singles, cells: Integers, mirrored: Integers, steps: Integers) -> None:
+    flat, apart = missing.ravel(), cells != mirrored
+    flat[cells] += steps
+    flat[mirrored[apart]] += steps[apart]
 
 
 def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
@@ -243,11 +251,18 @@ def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
         keys = codes[first]
         if first != second:
             keys = keys * prod(sizes[column] for column in others) + codes[second]
+            if len(columns) == 2 and prod(shape) > SPARSE * len(drawn):
+                found, many = np.unique(keys, return_counts=True)
+                row, column = np.divmod(found, shape[1])
+                row, column = row + edges[ones[0]], column + edges[others[0]]
+                missing[row, column] -= many.astype(np.float32)
+                missing[column, row] -= many.astype(np.float32)
+                continue
         counted = np.bincount(keys, minlength=prod(shape)).reshape(shape)
         pairs = combinations_with_replacement(ones, 2) if first == second else product(ones, others)
         for one, other in pairs:
             gone = tuple(a for a, column in enumerate(columns) if column not in (one, other))
-            table = counted.sum(axis=gone).astype(np.float32)
+            table = (counted.sum(axis=gone) if gone else counted).astype(np.float32)
             if one == other:
                 place = np.arange(edges[one], edges[one + 1])
                 missing[place, place] -= table
