@@ -299,10 +299,7 @@ def _arrow_values(pyarrow: Any, values: list[Any]) -> Any:
         return texts.finish()
     for kind, arrow, dtype in ((int, "int64", np.int64), (float, "float64", np.float64)):
         if kinds == {kind}:
-            try:
-                numbers = np.array([value or 0 for value in values], dtype=dtype)
-            except OverflowError:
-                break
+            numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
             return _arrow_numbers(pyarrow, arrow, numbers, there)
     return pyarrow.array(values)
 

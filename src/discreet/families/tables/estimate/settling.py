@@ -40,6 +40,8 @@ LISTED = 8
 """Cells of a column's pairs are listed, not sorted, if they are at most so many times those that are moved."""
 SPARSE = 8
 """A pair with more cells than so many times the rows is counted by sorting the rows."""
+NARROW = 64
+"""A column of so few cells is copied out of the wanted counts before rows look it up: that is faster."""
 COUNTED_TOGETHER = 256
 """Combinations of values of columns that are counted at once."""
 MOST_COUNTED = 1 << 28
@@ -67,6 +69,7 @@ def wanted_pairs(
     parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     total = float(measured.table(())) if measured.determines(()) else 0.0
     singles = []
+    shares: Floats | Singles
     for place, name in enumerate(names):
         shares = model.marginal([place])
         if total > 1 and measured.determines((name,)):
@@ -74,7 +77,7 @@ def wanted_pairs(
             shares = shrunk(shares, measured.table((name,)) / total, variance)
         own = np.arange(edges[place], edges[place + 1])
         wanted[own, own] = shares.astype(np.float32) * times
-        singles.append(shares)
+        singles.append(np.asarray(shares, dtype=np.float64))
     for one, other in combinations(range(len(names)), 2):
         shares, pair = model.pair(one, other), (names[one], names[other])
         if total > 1 and measured.determines(pair):
@@ -107,8 +110,8 @@ def _shares(counts: Singles) -> Floats:
 def raked(table: Floats | Singles, first: Floats, second: Floats) -> Floats | Singles:
     """The table scaled along both axes until its sums are nearly the given ones."""
     kind = table.dtype
-    found = (LEAST * first).astype(kind)[:, None] * second.astype(kind)  # so that no line is empty
-    found += table
+    found = np.asarray(table + (LEAST * first).astype(kind)[:, None] * second.astype(kind))
+    # Now no line is empty.
     rows, columns = np.ones(len(first), dtype=kind), np.ones(len(second), dtype=kind)
     for _ in range(RAKINGS):
         rows = (first / np.maximum(found @ columns, TINY)).astype(kind)
@@ -186,6 +189,12 @@ def _some(rows: int, most: int, generator: Generator) -> Integers:
 
 def _met(missing: Singles, others: Integers) -> Singles:
     """For each row and each value of a column, the missing counts of its other values with it."""
+    if missing.shape[1] <= NARROW:
+        missing = np.ascontiguousarray(missing)
+        found = missing.take(others[:, 0], axis=0)
+        for column in range(1, others.shape[1]):
+            found += missing.take(others[:, column], axis=0)
+        return found
     found = missing[others[:, 0]]
     for column in range(1, others.shape[1]):
         found += missing[others[:, column]]
@@ -211,11 +220,15 @@ def _moves(
         changed = np.flatnonzero(gone)
         return changed + first, gone[changed]
     # The last bit says whether a cell is left or reached: one sort, which is fast, and no search.
-    keys = np.concatenate([2 * left.ravel() + 1, 2 * reached.ravel()])
+    keys = np.empty(2 * left.size, dtype=np.int32)  # twice the cells of the largest table fit
+    np.multiply(left.ravel(), 2, out=keys[: left.size], casting="same_kind")
+    keys[: left.size] += 1
+    np.multiply(reached.ravel(), 2, out=keys[left.size :], casting="same_kind")
     keys.sort()
     sorted_cells, sign = keys >> 1, 2 * (keys & 1) - 1
-    starts = np.flatnonzero(np.diff(sorted_cells, prepend=-1))
-    return sorted_cells[starts], np.add.reduceat(sign, starts)
+    starts = np.flatnonzero(sorted_cells[1:] != sorted_cells[:-1]) + 1
+    starts = np.concatenate([[0], starts])
+    return sorted_cells[starts].astype(np.int64), np.add.reduceat(sign, starts)
 
 
 def _change(missing: Singles, cells: Integers, mirrored: Integers, steps: Integers) -> float:
@@ -253,10 +266,12 @@ def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
             keys = keys * prod(sizes[column] for column in others) + codes[second]
             if len(columns) == 2 and prod(shape) > SPARSE * len(drawn):
                 found, many = np.unique(keys, return_counts=True)
-                row, column = np.divmod(found, shape[1])
-                row, column = row + edges[ones[0]], column + edges[others[0]]
-                missing[row, column] -= many.astype(np.float32)
-                missing[column, row] -= many.astype(np.float32)
+                row, beside = (
+                    edges[ones[0]] + found // shape[1],
+                    edges[others[0]] + found % shape[1],
+                )
+                missing[row, beside] -= many.astype(np.float32)
+                missing[beside, row] -= many.astype(np.float32)
                 continue
         counted = np.bincount(keys, minlength=prod(shape)).reshape(shape)
         pairs = combinations_with_replacement(ones, 2) if first == second else product(ones, others)
