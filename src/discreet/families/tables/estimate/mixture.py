@@ -58,8 +58,6 @@ class Block:
     matrix: Singles | None
     """Adds cells up to bins; `None` where the cells are kept."""
     place: slice
-    bins: Integers | None
-    """The bin of each cell: a cell lies in one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +75,7 @@ class Blocks:
             for key, matrix in zip(_keys(target), target.bins, strict=True):
                 if key not in found:
                     end = start + (model.sizes[key[0]] if matrix is None else len(matrix))
-                    bins = None if matrix is None else matrix.argmax(axis=0)
-                    found[key] = Block(model.cells_of(key[0]), matrix, slice(start, end), bins)
+                    found[key] = Block(model.cells_of(key[0]), matrix, slice(start, end))
                     start = end
         return cls(found, start)
 
@@ -97,7 +94,7 @@ class Blocks:
         """Add to `total`, for the cells of columns, what pulls at cells and bins."""
         for each in self.blocks.values():
             own = pull[:, each.place]
-            total[:, each.cells] += own if each.bins is None else own.take(each.bins, axis=1)
+            total[:, each.cells] += own if each.matrix is None else own @ each.matrix
 
 
 def _keys(target: Target) -> list[tuple[int, bytes | None]]:
