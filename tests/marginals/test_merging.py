@@ -70,8 +70,10 @@ def test_a_move_changes_the_distance_by_what_is_said_before_it():
     there = edges[1] + source.integers(0, 4, 40)
     others = np.delete(places[chosen], 1, axis=1)
     cells, steps = _moves(others, places[chosen, 1], there, slice(int(edges[1]), int(edges[2])), 12)
-    expected = float((missing.astype(float) ** 2).sum()) + _change(missing, cells, steps, 12)
-    _add(missing, cells, steps)
+    mirrored = cells % 12 * 12 + cells // 12
+    before = float((missing.astype(float) ** 2).sum())
+    expected = before + _change(missing, cells, mirrored, steps)
+    _add(missing, cells, mirrored, steps)
     rows[chosen, 1] = there - edges[1]
     again = wanted.copy()
     _take_off(again, rows, edges)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
+from datetime import date
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.answering.synthesis.synthetic import SyntheticTable
+from discreet.answering.synthesis.synthetic import SyntheticTable, _arrow_values
 from discreet.privacy.budget import Budget
 from discreet.schema import CategoryColumn, Schema
 from tests.releasing import release
@@ -148,3 +151,43 @@ def test_a_column_without_a_value_keeps_its_kind_in_parquet(tmp_path, rows):
     assert [column.null_count for column in found.columns] == [rows] * 6
     types = ["bool", "string", "date32[day]", "timestamp[us]", "int64", "double"]
     assert [str(each) for each in found.schema.types] == types
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, None, -(1 << 63), (1 << 63) - 1],
+        [0.5, None, -1e300, float("inf")],
+        ["a", None, "", "é\x00b"],
+        [True, False, None],
+        [1, 2.5],
+        [date(2020, 1, 2), None],
+        [None, None],
+        [],
+        list(range(100)),
+    ],
+    ids=repr,
+)
+def test_values_become_the_array_that_arrow_makes_of_their_list(values):
+    found, expected = _arrow_values(pyarrow, values), pyarrow.array(values)
+    found.validate(full=True)
+    assert found.type == expected.type
+    assert found.to_pylist() == expected.to_pylist() == values
+
+
+def test_writing_synthetic_rows_does_not_import_pandas():
+    """It takes longer to import than the rows take to be written. pyarrow imports it when it is given a list."""
+    code = """
+import sys, tempfile, numpy as np
+from discreet.answering.synthesis.synthetic import SyntheticTable
+from discreet.schema import Schema
+schema = Schema.loads(sys.argv[1])
+codes = np.zeros((3, len(schema.names)), dtype=np.int64)
+codes[1] = 1
+table = SyntheticTable(schema, schema.names, codes, codes.astype(np.int16))
+with tempfile.TemporaryDirectory() as place:
+    table.write(f"{place}/rows.parquet")
+assert "pyarrow.parquet" in sys.modules and "pandas" not in sys.modules
+"""
+    columns = SCHEMA.replace('kind = "boolean"', 'kind = "integer"\nrange = [0, 9]')
+    subprocess.run([sys.executable, "-c", code, columns], check=True)

@@ -103,12 +103,12 @@ class SyntheticTable:
 
         def of(name: str) -> Any:
             values, where = self._decoded(name)
-            array = pyarrow.array(values)
+            array = _arrow_values(pyarrow, values)
             if pyarrow.types.is_null(
                 array.type
             ):  # nothing but nulls: their kind is declared all the same
                 array = array.cast(ARROW_TYPES[self.schema.column(name).kind])
-            return array.take(pyarrow.array(where))
+            return array.take(_arrow_numbers(pyarrow, "int64", where))
 
         return pyarrow.table({name: of(name) for name in self.names})
 
@@ -287,6 +287,30 @@ def _decoded(
     distinct, where = _told_apart(codes.astype(np.int64) * many + inside, column.cells * many)
     pairs = zip((distinct // many).tolist(), (distinct % many).tolist(), strict=True)
     return [column.value_in(code, fractions[place]) for code, place in pairs], where
+
+
+def _arrow_values(pyarrow: Any, values: list[Any]) -> Any:
+    """An array of Arrow. Given a list, pyarrow imports pandas if there is one, which takes longer than all the rest."""
+    kinds = set(map(type, values)) - {type(None)}
+    there = np.array([value is not None for value in values], dtype=np.bool_)
+    if kinds == {str}:
+        texts = pyarrow.lib.StringBuilder()
+        texts.append_values(values)
+        return texts.finish()
+    for kind, arrow, dtype in ((int, "int64", np.int64), (float, "float64", np.float64)):
+        if kinds == {kind}:
+            numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
+            return _arrow_numbers(pyarrow, arrow, numbers, there)
+    return pyarrow.array(values)
+
+
+def _arrow_numbers(
+    pyarrow: Any, kind: str, numbers: npt.NDArray[Any], there: npt.NDArray[np.bool_] | None = None
+) -> Any:
+    """Numbers of 64 bits as an array of Arrow; null where there are none."""
+    known = None if there is None else pyarrow.py_buffer(np.packbits(there, bitorder="little"))
+    buffers = [known, pyarrow.py_buffer(numbers)]
+    return pyarrow.Array.from_buffers(pyarrow.type_for_alias(kind), len(numbers), buffers)
 
 
 def _told_apart(keys: Integers, most: int) -> tuple[Integers, Integers]:

@@ -226,20 +226,18 @@ def _in_shares(shares: Floats, group: Integers, generator: Generator) -> Integer
     edges = np.cumsum(shares, axis=1)
     whole = edges[:, -1:]
     edges = np.divide(edges, whole, out=np.ones_like(edges), where=whole > 0)
-    many = np.bincount(group, minlength=groups)
-    start = np.cumsum(many) - many
-    # Rows of a group stand together and in random order; looked up in turn, neighbours are found nearby.
+    many = np.bincount(group, minlength=groups)[:, np.newaxis]
+    # Rows of a group stand together and in random order; the first of them get the first cells.
     shuffled = generator.permutation(rows)
     narrow = group.astype(np.uint16) if groups <= 1 << 16 else group
     order = shuffled[np.argsort(narrow[shuffled], kind="stable")]
-    sorted_group = group[order]
-    rank = np.arange(rows) - start[sorted_group]
-    offset: Floats = np.asarray(generator.random(groups))
-    place = np.minimum((rank + offset[sorted_group]) / many[sorted_group], 1 - 1e-9)
-    flat = (edges + 2.0 * np.arange(groups)[:, np.newaxis]).ravel()
-    cell = np.searchsorted(flat, place + 2 * sorted_group, side="right") - sorted_group * cells
+    edges *= many
+    edges -= np.asarray(generator.random(groups))[:, np.newaxis]
+    upto = np.clip(np.ceil(edges, out=edges), 0, many).astype(np.int64)
+    upto[:, -1:] = many
+    counts = np.diff(upto, prepend=0, axis=1)
     found = np.empty(rows, dtype=np.int64)
-    found[order] = np.minimum(cell, cells - 1)
+    found[order] = np.repeat(np.tile(np.arange(cells), groups), counts.ravel())
     return found
 
 

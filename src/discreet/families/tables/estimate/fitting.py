@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
+from discreet.arrays import Floats, Integers, Singles
 from discreet.artifacts.measurement import Measurement
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
@@ -30,6 +30,8 @@ class RowModel(Protocol):
     """Shares of the cells of any columns, and rows drawn from them."""
 
     def marginal(self, columns: Sequence[int]) -> Floats: ...
+
+    def pair(self, one: int, other: int) -> Floats | Singles: ...
 
     def sample(self, rows: int, generator: Generator) -> Integers: ...
 

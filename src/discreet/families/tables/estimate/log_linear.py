@@ -155,6 +155,10 @@ class LogLinear:
         kept = sorted(columns)
         return np.asarray(np.transpose(found, [kept.index(column) for column in columns]))
 
+    def pair(self, one: int, other: int) -> Floats:
+        """The same for two columns."""
+        return self.marginal((one, other))
+
     def sample(self, rows: int, generator: Generator) -> Integers:
         """Rows of cell codes: each cell gets its share of the rows, up to one."""
         if rows == 0:

@@ -259,6 +259,12 @@ class Mixture:
             return np.ones(())
         return found.reshape([self.sizes[column] for column in columns])
 
+    def pair(self, one: int, other: int) -> Singles:
+        """The same for two columns, in single precision."""
+        table = self.shares_of(one).T @ self.shares_of(other)
+        table *= np.float32(1 / len(self.theta))
+        return np.asarray(table)
+
     def fit(self, targets: Sequence[Target], *, rows: float, steps: int, fitted: float) -> None:
         """Descend until the targets' squared errors are `fitted` times what noise explains."""
         order = [target for target in targets if target.table.size]

@@ -32,6 +32,10 @@ CHECK_EVERY, WORTH = 10, 0.01
 """After so many, this share of the squared distance must be gone, or it is near its least."""
 LISTED = 8
 """Cells of a column's pairs are listed, not sorted, if they are at most so many times those that are moved."""
+SPARSE = 8
+"""A pair with more cells than so many times the rows is counted by sorting the rows."""
+NARROW = 64
+"""A column of so few cells is copied out of the wanted counts before rows look it up: that is faster."""
 COUNTED_TOGETHER = 256
 """Combinations of values of columns that are counted at once."""
 MOST_COUNTED = 1 << 28
@@ -57,7 +61,7 @@ def _shares(counts: Singles) -> Floats:
 
 
 def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Generator) -> None:
-    """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`.
+    """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`, which is used up.
 
     Setting a value to another lowers the squared distance by the difference of the missing counts
     that the row would meet, less one for each column. Of some rows those that gain most are moved,
@@ -68,7 +72,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
         return
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = drawn + edges[:-1]
-    missing = np.array(wanted, dtype=np.float32)
+    missing = np.asarray(wanted, dtype=np.float32)
     _take_off(missing, drawn, edges)
     batch = np.full(columns, FIRST_MOVED)
     distance = np.inf
@@ -85,7 +89,8 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
             looked = _some(rows, most, generator)
             others = np.delete(places[looked], column, axis=1)
             here, every = places[looked, column], np.arange(len(looked))
-            meets = _met(missing[:, own], others) + np.diagonal(missing)[own]
+            meets = _met(missing[:, own], others)
+            meets += np.diagonal(missing)[own]
             there = own.start + meets.argmax(axis=1)
             gain = meets[every, there - own.start] - meets[every, here - own.start] - columns
             better = np.flatnonzero(gain + 0.5 * generator.random(len(gain)) > 0.5)
@@ -94,8 +99,10 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
                 continue
             chosen = better[np.argpartition(-gain[better], many - 1)[:many]]
             cells, steps = _moves(others[chosen], here[chosen], there[chosen], own, len(missing))
-            if _change(missing, cells, steps, len(missing)) < 0:
-                _add(missing, cells, steps)
+            row = cells // len(missing)
+            mirrored = (cells - row * len(missing)) * len(missing) + row
+            if _change(missing, cells, mirrored, steps) < 0:
+                _add(missing, cells, mirrored, steps)
                 places[looked[chosen], column] = there[chosen]
                 batch[column] = min(2 * batch[column], most)  # no more are looked at
             else:
@@ -113,6 +120,12 @@ def _some(rows: int, most: int, generator: Generator) -> Integers:
 
 def _met(missing: Singles, others: Integers) -> Singles:
     """For each row and each value of a column, the missing counts of its other values with it."""
+    if missing.shape[1] <= NARROW:
+        missing = np.ascontiguousarray(missing)
+        found = missing.take(others[:, 0], axis=0)
+        for column in range(1, others.shape[1]):
+            found += missing.take(others[:, column], axis=0)
+        return found
     found = missing[others[:, 0]]
     for column in range(1, others.shape[1]):
         found += missing[others[:, column]]
@@ -138,26 +151,27 @@ def _moves(
         changed = np.flatnonzero(gone)
         return changed + first, gone[changed]
     # The last bit says whether a cell is left or reached: one sort, which is fast, and no search.
-    keys = np.concatenate([2 * left.ravel() + 1, 2 * reached.ravel()])
+    keys = np.empty(2 * left.size, dtype=np.int32)  # twice the cells of the largest table fit
+    np.multiply(left.ravel(), 2, out=keys[: left.size], casting="same_kind")
+    keys[: left.size] += 1
+    np.multiply(reached.ravel(), 2, out=keys[left.size :], casting="same_kind")
     keys.sort()
     sorted_cells, sign = keys >> 1, 2 * (keys & 1) - 1
-    starts = np.flatnonzero(np.diff(sorted_cells, prepend=-1))
-    return sorted_cells[starts], np.add.reduceat(sign, starts)
+    starts = np.flatnonzero(sorted_cells[1:] != sorted_cells[:-1]) + 1
+    starts = np.concatenate([[0], starts])
+    return sorted_cells[starts].astype(np.int64), np.add.reduceat(sign, starts)
 
 
-def _change(missing: Singles, cells: Integers, steps: Integers, width: int) -> float:
+def _change(missing: Singles, cells: Integers, mirrored: Integers, steps: Integers) -> float:
     """By how much the squared distance changes: pairs count twice, a value with itself once."""
     gained = 2.0 * missing.ravel()[cells] * steps + steps * steps
-    twice = np.where(cells // width == cells % width, 1.0, 2.0)
-    return float(gained @ twice)
+    return float(gained @ np.where(cells == mirrored, 1.0, 2.0))
 
 
-def _add(missing: Singles, cells: Integers, steps: Integers) -> None:
-    width = len(missing)
-    row, column = cells // width, cells % width
-    missing[row, column] += steps
-    apart = row != column
-    missing[column[apart], row[apart]] += steps[apart]
+def _add(missing: Singles, cells: Integers, mirrored: Integers, steps: Integers) -> None:
+    flat, apart = missing.ravel(), cells != mirrored
+    flat[cells] += steps
+    flat[mirrored[apart]] += steps[apart]
 
 
 def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
@@ -181,11 +195,20 @@ def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
         keys = codes[first]
         if first != second:
             keys = keys * prod(sizes[column] for column in others) + codes[second]
+            if len(columns) == 2 and prod(shape) > SPARSE * len(drawn):
+                found, many = np.unique(keys, return_counts=True)
+                row, beside = (
+                    edges[ones[0]] + found // shape[1],
+                    edges[others[0]] + found % shape[1],
+                )
+                missing[row, beside] -= many.astype(np.float32)
+                missing[beside, row] -= many.astype(np.float32)
+                continue
         counted = np.bincount(keys, minlength=prod(shape)).reshape(shape)
         pairs = combinations_with_replacement(ones, 2) if first == second else product(ones, others)
         for one, other in pairs:
             gone = tuple(a for a, column in enumerate(columns) if column not in (one, other))
-            table = counted.sum(axis=gone).astype(np.float32)
+            table = (counted.sum(axis=gone) if gone else counted).astype(np.float32)
             if one == other:
                 place = np.arange(edges[one], edges[one + 1])
                 missing[place, place] -= table

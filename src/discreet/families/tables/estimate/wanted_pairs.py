@@ -24,7 +24,7 @@ from discreet.families.tables.estimate.likely_counts import LikelyCounts, fitted
 
 LARGEST = 5792
 """Cells of all columns together up to which rows are settled: the wanted counts are that squared."""
-RAKINGS, LEAST, TINY = 4, 1e-6, 1e-300
+RAKINGS, LEAST, TINY = 4, 1e-6, 1e-30
 NOT_VALUES = 0.02
 """The part of the rows that is expected in a cell for nulls or for other values."""
 HELD_COLUMN, HELD_PAIR = 2.0, 10.0
@@ -38,6 +38,8 @@ class Tables(Protocol):
     """A model: shares of the cells of any columns."""
 
     def marginal(self, columns: Sequence[int]) -> Floats: ...
+
+    def pair(self, one: int, other: int) -> Floats | Singles: ...
 
 
 def wanted_pairs(
@@ -61,11 +63,11 @@ def wanted_pairs(
     wanted = np.zeros((int(edges[-1]),) * 2, dtype=np.float32)
     parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     singles = wanted_columns(model, measured, names, values, rows)
-    for part, shares in zip(parts, singles, strict=True):
-        np.fill_diagonal(wanted[part, part], shares)
+    for part, single in zip(parts, singles, strict=True):
+        np.fill_diagonal(wanted[part, part], single)
     for one, other in combinations(range(len(names)), 2):
         own, pair = (singles[one], singles[other]), (names[one], names[other])
-        shares = model.marginal([one, other])
+        shares: Floats | Singles = model.pair(one, other)
         if measured.determines(pair):
             noisy, variance = measured.table(pair), measured.cell_variance(pair)
             expected = rows * np.outer(*own)
@@ -120,17 +122,21 @@ def _as_expected(noisy: Floats, expected: float, variance: float) -> LikelyCount
     return LikelyCounts.of(noisy, np.full(len(noisy), expected), variance)
 
 
-def raked(table: Floats, first: Floats, second: Floats) -> Floats:
+def raked(table: Floats | Singles, first: Floats, second: Floats) -> Floats | Singles:
     """The table scaled along both axes until its sums are nearly the given ones."""
-    found = (LEAST * first)[:, None] * second  # so that no row or column is empty
-    found += table
+    kind = table.dtype
+    found = np.asarray(table + (LEAST * first).astype(kind)[:, None] * second.astype(kind))
+    # Now no line is empty.
+    rows, columns = np.ones(len(first), dtype=kind), np.ones(len(second), dtype=kind)
     for _ in range(RAKINGS):
-        found *= (first / np.maximum(found.sum(axis=1), TINY))[:, None]
-        found *= (second / np.maximum(found.sum(axis=0), TINY))[None, :]
+        rows = (first / np.maximum(found @ columns, TINY)).astype(kind)
+        columns = (second / np.maximum(rows @ found, TINY)).astype(kind)
+    found *= rows[:, None]
+    found *= columns
     return found
 
 
-def shrunk(model: Floats, noisy: Floats, variance: float) -> Floats:
+def shrunk(model: Floats | Singles, noisy: Floats, variance: float) -> Floats:
     """Between a model's shares and measured ones: by how much more they differ than noise makes them."""
     differ = float(np.mean((noisy - model) ** 2))
     beyond = max(differ - variance, 0.0)

@@ -19,9 +19,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr, ndtri
 
 from discreet.arrays import Floats
 from discreet.families.tables.answer.models.cell_errors import CellErrors, farthest_misfit
@@ -90,6 +90,8 @@ class UsualErrors:
         """How far errors reach, of which `risk` reach farther to either side, if as many are too large as too small."""
         if risk >= 1:
             return np.zeros(sets.expected.shape)
+        from scipy.special import ndtr  # slow to import, and few questions need it
+
         likely = self.weights > UNLIKELY
         more, weights = np.maximum(MISFITS[likely] ** 2 - 1, 0.0), self.weights[likely]
         deviations = np.sqrt(1 + RATIOS[:, None] * more)
@@ -111,7 +113,7 @@ class UsualErrors:
 
 def usual_deviations(risk: float) -> float:
     """How many deviations an error reaches for a known misfit, if `risk` reach farther to either side."""
-    return float(-ndtri(risk / 2))
+    return -NormalDist().inv_cdf(risk / 2)
 
 
 def _reach_above(counts: Floats, reach: Floats, risk: float) -> Floats:
@@ -121,6 +123,8 @@ def _reach_above(counts: Floats, reach: Floats, risk: float) -> Floats:
     """
     if risk >= 1:
         return reach
+    from scipy.special import gammaincinv  # slow to import, and few questions need it
+
     deviations = reach / usual_deviations(risk)
     shapes = 1 / SPREADS**2
     ends = (gammaincinv(shapes, 1 - risk / 2) - shapes) / np.sqrt(shapes)
