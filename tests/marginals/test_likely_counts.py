@@ -121,7 +121,7 @@ def test_wanted_pairs_of_independent_columns_are_nearer_to_them_than_a_model_tha
     )
     model = np.maximum(noisy, 0) / np.maximum(noisy, 0).sum()
     shares = SimpleNamespace(
-        marginal=lambda columns: model if len(columns) == 2 else model.sum(axis=1 - columns[0])
+        marginal=lambda columns: model.sum(axis=1 - columns[0]), pair=lambda one, other: model
     )
     found = wanted_pairs(shares, measured, ["a", "b"], [10, 10], rows=2000.0, drawn=1000.0)
     assert found is not None and found.shape == (20, 20)
