@@ -11,6 +11,9 @@ from discreet.families.ranges.estimate.tree_boxes import BoxIndex
 from discreet.families.ranges.estimate.tree_intervals import IntervalIndex
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
 from discreet.families.ranges.estimate.tree_shrinkage import (
+    AFTER_EVEN,
+    AFTER_SIDE,
+    NEARLY,
     Splits,
     _fitted_weights,
     _laws,
@@ -261,8 +264,8 @@ def test_a_law_whose_weight_was_next_to_nothing_is_fitted_again():
     """Depth by depth, weights of unused laws fall below what single precision holds."""
     likelihood = np.full((3, 500), 1e-30, dtype=np.float32)
     likelihood[1] = 1
-    fitted = _fitted_weights(likelihood, np.array([1.0, 1e-200, 1e-300]))
-    np.testing.assert_allclose(fitted, [2 / 502, 500 / 502, 0], atol=1e-6)
+    fitted = _fitted_weights(likelihood, np.array([2.0, 1e-200, 1e-300]))
+    np.testing.assert_allclose(fitted, [2, 500, 0], atol=1e-3)
 
 
 @pytest.mark.parametrize("accounting", Accounting, ids=str)
@@ -301,3 +304,24 @@ def test_weights_are_fitted_to_the_laws_by_which_splits_are_shrunk(is_sloped):
     laws = [True] * len(first_weights(sloped=is_sloped))
     one_by_one = np.stack([likelihood for likelihood, _ in _laws(apart, kept=laws)])
     np.testing.assert_allclose(_likelihoods(apart), one_by_one, rtol=1e-5)
+
+
+def test_the_laws_of_few_rows_have_the_likelihood_and_the_mean_of_their_integrals():
+    """A half-normal law of the rows on the nearer side, seen with normal noise: by sums over a fine grid."""
+    spread, whole = 10.0, 10_000.0
+    inside = np.array([-60.0, -20.0, -3.0, 0.0, 5.0, 30.0, 90.0, 200.0])
+    is_left = np.arange(8) % 2 == 0
+    seen = np.where(is_left, inside - whole / 2, whole / 2 - inside)  # from an even split
+    same = np.ones(8)
+    splits = Splits(seen, spread * same, whole * same, 0.5 * same, 0 * same)
+    laws = [False] * len(first_weights(sloped=True))
+    laws[AFTER_EVEN:AFTER_SIDE] = [True] * len(NEARLY)
+    found = list(_laws(splits.distances(), kept=laws))[2:]
+    rows = np.linspace(0, whole, 400_001)
+    for scale, (likelihood, pull) in zip(NEARLY, found, strict=True):
+        law = np.exp(-0.5 * (rows / (scale * whole)) ** 2) / (scale * whole * np.sqrt(2 * np.pi))
+        joint = law * np.exp(-0.5 * ((inside[:, np.newaxis] - rows) / spread) ** 2)
+        total = joint.sum(axis=1)
+        np.testing.assert_allclose(likelihood, total * rows[1], rtol=0.01, atol=1e-9)
+        mean = np.where(is_left, 1, -1) * (seen - pull * spread) + whole / 2
+        np.testing.assert_allclose(mean, joint @ rows / total, rtol=0.01, atol=0.05)

@@ -95,4 +95,14 @@ def test_a_half_that_holds_little_is_not_taken_for_nothing():
     leaves = np.zeros(16)
     leaves[2], leaves[8:] = 17_000.0, 10.0
     tree = layers(leaves, 0.1, whole=17_080.0)
-    assert smoothed(tree)[-1][8:].sum() > 60
+    assert smoothed(tree)[-1][8:].sum() > 40
+
+
+def test_few_rows_in_a_half_are_believed_as_far_as_other_depths_hold_few():
+    """80 rows are seen with twice their noise. In a steep tail each half holds few rows, and none is empty."""
+    leaves = np.zeros(16)
+    leaves[0], leaves[8:] = 17_000.0, 10.0
+    corner = smoothed(layers(leaves.copy(), 0.1, whole=leaves.sum()))[-1][8:].sum()
+    leaves[1:8] = [1_700, 300, 300, 60, 60, 60, 60]
+    tail = smoothed(layers(leaves.copy(), 0.1, whole=leaves.sum()))[-1][8:].sum()
+    assert tail > 1.3 * corner

@@ -5,19 +5,25 @@ the noisy tree itself, depth by depth: a mixture of "evenly", "all on one side" 
 either, of several widths, its weights fitted by EM to all splits of that depth, starting from those of the
 depth above. In a tree over one column there are also laws about the split that the counts of the neighbours
 foretell (`tree_slopes`), and, about it and about an even split, the law of rows that fall on either side
-by chance. The posterior mean of each split is then taken: noise-like splits shrink to even or sloped ones,
-clear ones stay, and every count is non-negative. Post-processing, so free; it moves estimates only,
-intervals come from least squares.
+by chance. A half that holds little never holds less than nothing there: its laws are half-normal. The first
+depths have too few splits to tell whether little is rows or noise, so a first pass fits the mixtures of all
+depths, and the second starts from all their splits together.
+
+The posterior mean of each split is then taken: noise-like splits shrink to even or sloped ones, clear ones
+stay, and every count is non-negative. Post-processing, so free; it moves estimates only, intervals come
+from least squares.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Self
 
 import numpy as np
+from scipy.special import ndtr
 
 from discreet.arrays import Bools, Floats, Integers, Singles
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, Upward
@@ -33,7 +39,11 @@ MOST_NEARLY = 1 << 15
 ROUNDS = 25
 """Rounds of EM; after these the weights hardly move."""
 PSEUDO_COUNT = 2.0
-"""How many splits the weights of the depth above count for."""
+"""How many splits the weights of the depth above count for, or, in the first depth, the first ones."""
+POOLED_COUNT = 10.0
+"""The same where the first weights are those of all splits of the tree."""
+MOST_POOLED = 1 << 15
+"""Leaves of a tree of which they are; larger trees have many splits in most depths, and time counts."""
 MOST_FITTED = 4096
 """Splits that take part in EM, taken evenly: more would not change the weights to be noticed."""
 FEWEST_FITTED = 1024
@@ -48,6 +58,9 @@ LEAST_WEIGHT = 1e-5
 """A law of less weight is left out."""
 LEAST_FITTED = 1e-30
 """A weight is never less while it is fitted, so that single precision holds it."""
+LEAST_PLACE = np.float32(-8)
+"""A normal law has hardly anything below it, and single precision holds what it has."""
+ROOT_OF_TWO_PI = np.float32(math.sqrt(2 * math.pi))
 _BLOCK = 1 << 14
 """Splits that are worked on at a time: what is in work stays in a processor's cache."""
 
@@ -59,9 +72,12 @@ about even and about the slope, and widths about the slope."""
 
 
 def first_weights(*, sloped: bool) -> Floats:
-    """All laws alike, but even counts double."""
+    """All laws alike, but even counts double; with slopes, an empty half is the most likely, and few rows are less so."""
     weights = np.ones(AFTER_SIDE + sloped * (2 + len(WIDTHS)))
     weights[0] = 2.0
+    if sloped:
+        weights[1] = 8.0
+        weights[AFTER_EVEN:AFTER_SIDE] = 0.3
     return np.asarray(weights / weights.sum())
 
 
@@ -73,7 +89,12 @@ def smoothed(
     `sloped`: over one column of at most 2^`DEEP` cells, splits may follow the slope between neighbours.
     """
     sloped = sloped and len(tree.bits) == 1 and tree.bits[0] <= DEEP
-    return _top_down(tree, upward, only_last=False, line=Line(tree) if sloped else None)
+    up = tree.upward() if upward is None else upward
+    prior = PSEUDO_COUNT * first_weights(sloped=sloped)
+    if sloped and sum(int(layer.stopped.sum()) for layer in tree.layers) <= MOST_POOLED:
+        _, pooled = _top_down(tree, up, prior, line=Line(tree))
+        prior = POOLED_COUNT / pooled.sum() * pooled
+    return _top_down(tree, up, prior, line=Line(tree) if sloped else None)[0]
 
 
 def smoothed_last(tree: PrunedTree) -> Floats:
@@ -83,15 +104,24 @@ def smoothed_last(tree: PrunedTree) -> Floats:
     are fitted to `FEWEST_FITTED` nodes, taken evenly. A layer of up to `MOST_FITTED` nodes is treated as in
     `smoothed`, without slopes: whether a node is nearly empty hardly depends on them.
     """
-    return _top_down(tree, None, only_last=True, line=None)[-1]
+    prior = PSEUDO_COUNT * first_weights(sloped=False)
+    return _top_down(tree, tree.upward(), prior, only_last=True)[0][-1]
 
 
 def _top_down(
-    tree: PrunedTree, upward: Upward | None, *, only_last: bool, line: Line | None
-) -> list[Floats]:
-    up = tree.upward() if upward is None else upward
+    tree: PrunedTree,
+    up: Upward,
+    prior: Floats,
+    *,
+    only_last: bool = False,
+    line: Line | None = None,
+) -> tuple[list[Floats], Floats]:
+    """The counts of every layer, and how many splits of the tree follow each law, with the first `prior`.
+
+    In each depth the sum of `prior` is how many splits the weights of the depth above count for.
+    """
     counts = [np.maximum(up.value[0], 0.0)]
-    weights = first_weights(sloped=line is not None)
+    count, pooled = prior.sum(), prior.copy()
     for place, block in enumerate(tree.blocks):
         alive = tree.layers[place].alive
         rows, in_fit = np.arange(len(alive)), np.ones(len(alive), dtype=np.bool_)
@@ -111,15 +141,17 @@ def _top_down(
                     block.even(level),
                 )
             )
-            left, weights = _left_halves(
+            left, found = _left_halves(
                 whole,
                 (value[:, 0::2], value[:, 1::2]),
                 (noise[:, 0::2], noise[:, 1::2]),
                 even,
                 in_fit[rows],
-                weights,
+                prior,
                 None if line is None else line.shifts(place, level, whole),
             )
+            pooled += found - prior
+            prior = count / found.sum() * found
             halves = np.empty((len(whole), 2 * whole.shape[1]))
             halves[:, 0::2], halves[:, 1::2] = left, whole - left
             whole = halves
@@ -127,7 +159,7 @@ def _top_down(
             some, whole = whole, np.zeros(block.shape)
             whole[rows] = some
         counts.append(block.gathered(whole))
-    return counts
+    return counts, pooled
 
 
 def _left_halves(
@@ -136,10 +168,10 @@ def _left_halves(
     noise: tuple[Floats, Floats],
     even: Floats,
     in_fit: Bools,
-    weights: Floats,
+    prior: Floats,
     leaning: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """The left half of each count, and the mixture weights fitted to the splits of this depth.
+    """The left half of each count, and how many splits of this depth follow each law, with those of the `prior`.
 
     `leaning`: how many rows more than its even part the left half is expected to hold, by the slope.
     """
@@ -166,7 +198,7 @@ def _left_halves(
     fitted = np.flatnonzero(is_fitted)
     if len(fitted) > MOST_FITTED:
         fitted = fitted[:: -(-len(fitted) // MOST_FITTED)]
-    mixture = Mixture.fitted(splits(*np.divmod(fitted, whole.shape[1])), weights, many)
+    mixture = Mixture.fitted(splits(*np.divmod(fitted, whole.shape[1])), prior, many)
     for rows in _blocks(whole.shape):
         noisy = spread[rows] > 0
         if noisy.all():
@@ -232,23 +264,23 @@ class Distances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """How splits of one depth are spread: the weights of all laws."""
+    """How splits of one depth are spread."""
 
     weights: Floats
+    """How many splits follow each law, with those of the prior."""
     kept: tuple[bool, ...]
     """Which laws are looked at; the others have hardly any weight."""
 
     @classmethod
-    def fitted(cls, splits: Splits, weights: Floats, many: int) -> Self:
-        """Fitted to some of so `many` splits; `weights` are those of the depth above."""
-        weights = _fitted_weights(_likelihoods(splits.distances()), weights)
+    def fitted(cls, splits: Splits, prior: Floats, many: int) -> Self:
+        """Fitted to some of so `many` splits."""
+        weights = _fitted_weights(_likelihoods(splits.distances()), prior)
         # The widest law and the one-sided one stay: they account for what no other expects.
-        left_out = range(AFTER_EVEN, AFTER_SIDE) if many > MOST_NEARLY else range(0)
-        kept = (
-            place < 3 or (weight > LEAST_WEIGHT and place not in left_out)
-            for place, weight in enumerate(weights)
-        )
-        return cls(weights, tuple(kept))
+        kept = weights > LEAST_WEIGHT * weights.sum()
+        kept[:3] = True
+        if many > MOST_NEARLY:
+            kept[AFTER_EVEN:AFTER_SIDE] = False
+        return cls(weights, tuple(kept.tolist()))
 
     def shrunk(self, splits: Splits) -> Floats:
         """Posterior mean of the shift from an even split, seen with normal noise.
@@ -285,35 +317,41 @@ def _laws(apart: Distances, *, kept: Sequence[bool]) -> Iterator[tuple[Singles, 
     yield even, middle.copy()
     yield sides, one_sided
     squares = (right - left) ** 2
-    about_even, about_side = kept[2:AFTER_EVEN], kept[AFTER_EVEN:AFTER_SIDE]
-    yield from _normals(middle, squares, compress(WIDTHS, about_even))
-    if any(about_side):
-        side = np.where(np.abs(left) < np.abs(right), left, right)
-        yield from _normals(side, squares, compress(NEARLY, about_side))
-    if apart.slope is not None and apart.chance is not None:
-        by_chance, about_slope = kept[AFTER_SIDE : AFTER_SIDE + 2], kept[AFTER_SIDE + 2 :]
-        for centre in compress((middle, apart.slope), by_chance):
-            yield from _normals(centre, apart.chance, [1.0])
-        yield from _normals(apart.slope, squares, compress(WIDTHS, about_slope))
+    yield from _normals(middle, squares, compress(WIDTHS, kept[2:AFTER_EVEN]))
+    if apart.slope is None or apart.chance is None:
+        if any(kept[AFTER_EVEN:]):
+            side = np.where(np.abs(left) < np.abs(right), left, right)
+            yield from _normals(side, squares, compress(NEARLY, kept[AFTER_EVEN:]))
+        return
+    yield from _half_normals(left, right, squares, compress(NEARLY, kept[AFTER_EVEN:AFTER_SIDE]))
+    by_chance, about_slope = kept[AFTER_SIDE : AFTER_SIDE + 2], kept[AFTER_SIDE + 2 :]
+    for centre in compress((middle, apart.slope), by_chance):
+        yield from _normals(centre, apart.chance, [1.0])
+    yield from _normals(apart.slope, squares, compress(WIDTHS, about_slope))
 
 
 def _likelihoods(apart: Distances) -> Singles:
     """How likely what was seen is under each law, one row a law: as `_laws` says, without the means."""
-    sloped = apart.slope is not None and apart.chance is not None
-    found = np.empty((len(first_weights(sloped=sloped)), len(apart.middle)), dtype=np.float32)
+    laws = len(first_weights(sloped=apart.slope is not None))
+    found = np.zeros((laws, len(apart.middle)), dtype=np.float32)
     found[0] = _normal(apart.middle)
     found[1] = _normal(apart.left)
     found[1] += _normal(apart.right)
     found[1] *= np.float32(0.5)
     squares = (apart.right - apart.left) ** 2
-    side = np.where(np.abs(apart.left) < np.abs(apart.right), apart.left, apart.right)
     _fill_normals(found[2:AFTER_EVEN], apart.middle, squares, WIDTHS)
-    _fill_normals(found[AFTER_EVEN:AFTER_SIDE], side, squares, NEARLY)
-    if apart.slope is not None and apart.chance is not None:
-        _fill_normals(found[AFTER_SIDE : AFTER_SIDE + 1], apart.middle, apart.chance, [1.0])
-        _fill_normals(found[AFTER_SIDE + 1 : AFTER_SIDE + 2], apart.slope, apart.chance, [1.0])
-        _fill_normals(found[AFTER_SIDE + 2 :], apart.slope, squares, WIDTHS)
+    if apart.slope is None or apart.chance is None:
+        side = np.where(np.abs(apart.left) < np.abs(apart.right), apart.left, apart.right)
+        _fill_normals(found[AFTER_EVEN:], side, squares, NEARLY)
+        found += TINY
+        return found
+    by_chance = found[AFTER_SIDE : AFTER_SIDE + 2]
+    _fill_normals(by_chance[:1], apart.middle, apart.chance, [1.0])
+    _fill_normals(by_chance[1:], apart.slope, apart.chance, [1.0])
+    _fill_normals(found[AFTER_SIDE + 2 :], apart.slope, squares, WIDTHS)
     found += TINY
+    few = _half_normals(apart.left, apart.right, squares, NEARLY)
+    found[AFTER_EVEN:AFTER_SIDE] = [likelihood for likelihood, _ in few]
     return found
 
 
@@ -346,14 +384,33 @@ def _normals(
         yield likelihood, precision
 
 
-def _fitted_weights(likelihood: Singles, weights: Floats) -> Floats:
-    """EM for the weights of a mixture, with the given ones as a weak prior; a law's likelihoods stand in a row."""
+def _half_normals(
+    left: Singles, right: Singles, squares: Singles, scales: Iterable[float]
+) -> Iterator[tuple[Singles, Singles]]:
+    """Under half-normal laws of the half that holds less, so that it never holds less than nothing: as `_laws`."""
+    is_left = np.abs(left) < np.abs(right)
+    seen = np.where(is_left, -left, right)
+    inwards = np.where(is_left, np.float32(-1), np.float32(1))
+    for scale in scales:
+        precision = 1 / (1 + squares * np.float32(scale**2))
+        spread = np.sqrt(1 - precision)
+        place = np.maximum(seen * spread, LEAST_PLACE)
+        inside = ndtr(place)
+        likelihood = inside * np.sqrt(precision)
+        likelihood *= np.exp(np.float32(-0.5) * seen * seen * precision)
+        likelihood += TINY
+        pushed = spread * _normal(place) / (inside * ROOT_OF_TWO_PI)
+        yield likelihood, inwards * (seen * precision - pushed)
+
+
+def _fitted_weights(likelihood: Singles, prior: Floats) -> Floats:
+    """EM for the weights of a mixture: how many splits follow each law, with those of the prior. A law's likelihoods stand in a row."""
     many = likelihood.shape[1]
     if not many:
-        return weights
+        return prior
     scaled = np.divide(likelihood, likelihood.max(axis=0), out=likelihood)
-    weights = np.maximum(weights, LEAST_FITTED)
-    prior = PSEUDO_COUNT * weights
+    prior = np.maximum(prior, LEAST_FITTED)
+    weights = prior.copy()
     seen = np.empty(many, dtype=np.float32)
     # Every column of `scaled` holds a one, so all here is finite. But the matrix products of some processors
     # also multiply what lies beside the arrays, and then say "invalid value" of finite numbers.
@@ -364,7 +421,7 @@ def _fitted_weights(likelihood: Singles, weights: Floats) -> Floats:
             np.dot(weights.astype(np.float32), scaled, out=seen)
             weights *= np.dot(scaled, np.reciprocal(seen, out=seen))
             weights += prior
-    return np.asarray(weights / weights.sum())
+    return weights
 
 
 def _normal(distance: Singles) -> Singles:
