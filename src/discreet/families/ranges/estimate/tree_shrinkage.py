@@ -23,7 +23,6 @@ from itertools import compress
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtr
 
 from discreet.arrays import Bools, Floats, Integers, Singles
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, Upward
@@ -388,6 +387,8 @@ def _half_normals(
     left: Singles, right: Singles, squares: Singles, scales: Iterable[float]
 ) -> Iterator[tuple[Singles, Singles]]:
     """Under half-normal laws of the half that holds less, so that it never holds less than nothing: as `_laws`."""
+    from scipy.special import ndtr  # slow to import, and few trees need it
+
     is_left = np.abs(left) < np.abs(right)
     seen = np.where(is_left, -left, right)
     inwards = np.where(is_left, np.float32(-1), np.float32(1))
