@@ -282,6 +282,28 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="the-only-free-error-of-a-table-has-normal-tails",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="        if sets.one_is_free and sets.expected.size:",
+        new="        if False:",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_errors_that_follow_from_one_have_two_values_where_the_misfit_is_known",
+        ),
+    ),
+    Mutant(
+        name="a-distance-of-one-free-error-is-no-matter-of-chance",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/misfits.py",
+        old="chances = [CHANCES if each else CERTAIN for each in one_is_free]",
+        new="chances = [CERTAIN for each in one_is_free]",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_a_small_distance_of_one_free_error_does_not_show_that_a_model_fits",
+        ),
+    ),
+    Mutant(
         name="an-unmeasured-factor-at-high-confidence",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
@@ -296,8 +318,8 @@ MARGINALS = (
         name="distances-of-other-tables-stand-for-a-tables-own",
         trap=42,
         file="src/discreet/families/tables/answer/models/misfits.py",
-        old='found = np.einsum("tcs,csk->tk", own, priors) * likelihood',
-        new='found = np.einsum("tcs,csk->tk", own, priors)',
+        old="found = np.stack([(own @ chance) * seen for own, chance, seen in parts])",
+        new="found = np.stack([own @ chance for own, chance, _ in parts])",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_a_misfit_is_what_was_measured_or_what_other_tables_have_where_noise_hides_it",

@@ -12,6 +12,9 @@ Counts are expected where the model has them, moved so that each column has the 
 - **Noise of single columns.** Their tables were measured, and what is not known of their counts moves all cells of a row of the
   table together.
 
+In a table of two by two cells one error is free: given the counts of the columns, all four cells are off by the same. So sampling
+and a missed dependence have the same deviation in all four, and so they have beside values that next to no rows have.
+
 The first and the third are known before anything is measured about the model. Only the misfit of each table is not.
 """
 
@@ -19,12 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Bools, Floats
 from discreet.families.tables.answer.models.column_counts import ColumnCounts
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
@@ -35,6 +38,8 @@ GROWS = 0.3
 """The power of its count with which a missed dependence weighs more on a cell than sampling does."""
 EVEN = 3.0
 """How many average deviations each cell of a table has, whose errors all follow from those of a few."""
+RARE = 0.01
+"""A value with a smaller part of the rows of an average value has next to none."""
 FEW = 0.5
 """A cell with fewer expected rows is rounded to 0: it is off by the rows that it has."""
 UNKNOWN = 0.01
@@ -59,6 +64,8 @@ class CellErrors:
     """The deviation that the noise of single columns causes."""
     moved: Floats
     """The expected rows less those of the model."""
+    one_is_free: bool = False
+    """Whether all errors but those of columns follow from one."""
 
     @classmethod
     def of(cls, modelled: Floats, columns: Sequence[ColumnCounts]) -> CellErrors:
@@ -77,9 +84,15 @@ class CellErrors:
         free = prod(size - 1 for size in expected.shape) / expected.size
         even = EVEN * (1 - free) * float(deviation.mean())
         missed = np.maximum(heavier, free * np.minimum(deviation, heavier) + even)
+        full = _full_cells(expected)
+        one_is_free = full.sum() == 4 == 2**full.ndim
+        if one_is_free:
+            missed = np.where(full, float(deviation[full].mean()), deviation)
+            sampling = missed**2
         variances = _lines([each.variance for each in columns])
         noise = prod(1 + own / line**2 for own, line in zip(variances, lines, strict=True)) - 1
-        return cls(expected, sampling, missed, expected * np.sqrt(noise), expected - modelled)
+        columns_off = expected * np.sqrt(noise)
+        return cls(expected, sampling, missed, columns_off, expected - modelled, one_is_free)
 
     def changed(self, how: Callable[[Floats], Floats]) -> CellErrors:
         """Some of the cells, or sums of cells.
@@ -87,8 +100,14 @@ class CellErrors:
         Errors of sampling are independent, so their variances are added. The others may all have the same sign, so their
         deviations are added.
         """
-        parts = (self.expected, self.sampling, self.missed, self.columns, self.moved)
-        return CellErrors(*(how(each) for each in parts))
+        return replace(
+            self,
+            expected=how(self.expected),
+            sampling=how(self.sampling),
+            missed=how(self.missed),
+            columns=how(self.columns),
+            moved=how(self.moved),
+        )
 
     @property
     def known(self) -> Floats:
@@ -115,8 +134,13 @@ class CellErrors:
         most = np.where(self.expected < FEW, 1.0, 2.0) * self.expected
         of_columns = np.hypot(self.columns, self.moved)
         deviations = np.sqrt(self.sampling), self.missed, most / MEAN_ABSOLUTE, of_columns
+        mean = 1.0 if self.one_is_free else MEAN_ABSOLUTE
+        means = mean, mean, MEAN_ABSOLUTE, MEAN_ABSOLUTE
         # Sums of so many roots need no more than single precision, which takes half as long.
-        squares = [np.ravel((MEAN_ABSOLUTE * each) ** 2).astype(np.float32) for each in deviations]
+        squares = [
+            np.ravel((mean * each) ** 2).astype(np.float32)
+            for mean, each in zip(means, deviations, strict=True)
+        ]
         found = np.zeros(len(misfits))
         for start in range(0, self.expected.size, _BLOCK):
             sampling, missed, limit, columns = (each[start : start + _BLOCK] for each in squares)
@@ -166,6 +190,15 @@ def _scaled(modelled: Floats, lines: Sequence[Floats], rows: float) -> Floats:
 
 def _but(axis: int, many: int) -> tuple[int, ...]:
     return tuple(place for place in range(many) if place != axis)
+
+
+def _full_cells(expected: Floats) -> Bools:
+    """The cells of values that have more than next to no rows, in each column."""
+    found = np.ones(expected.shape, dtype=bool)
+    for axis, size in enumerate(expected.shape):
+        line = expected.sum(axis=_but(axis, expected.ndim), keepdims=True)
+        found &= line > RARE * line.sum() / size
+    return found
 
 
 def _free(lines: Sequence[Floats], rows: float) -> Floats:

@@ -20,12 +20,20 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 
-LEAST, MOST = 0.7, 1e4
-"""Sampling cannot be avoided: a model that seems to fit much better is taken to be lucky."""
-POINTS = 72
-LOGARITHMS = np.linspace(math.log(LEAST), math.log(MOST), POINTS)
+APART, LUCKY, POINTS = 0.135, 19, 92
+"""Logarithms of misfits are so far apart. Sampling cannot be avoided: a table is lucky whose misfit is one of the first `LUCKY`."""
+LOGARITHMS = APART * (np.arange(POINTS) - 22)
 MISFITS: Floats = np.exp(LOGARITHMS)
-KNOTS: Floats = np.exp(np.linspace(math.log(LEAST), math.log(MOST), 25))
+EXPECTED = LOGARITHMS[LUCKY:]
+"""Those that are expected of a table, before it is known how its rows fell."""
+CERTAIN: Floats = np.eye(POINTS)[LUCKY:]
+"""For each expected misfit, how likely each of `MISFITS` is: where many errors are free, it is what is expected."""
+_TIMES = np.exp(LOGARITHMS[:-1] + APART / 2 - EXPECTED[:, None])
+CHANCES: Floats = np.diff(np.vectorize(math.erf)(_TIMES / math.sqrt(2)), prepend=0.0, append=1.0)
+"""Where one is, it is as many times as large as a normal number."""
+KNOTS: Floats = np.exp(
+    np.concatenate([LOGARITHMS[[0, 9]], np.linspace(LOGARITHMS[LUCKY], LOGARITHMS[-1], 23)])
+)
 """Misfits at which distances are computed; between them they are interpolated."""
 SPREADS = (0.4, 0.7, 1.1)
 SLOPES = (0.0, 0.15, 0.3)
@@ -48,17 +56,18 @@ def misfits_of(
     columns: Sequence[tuple[float, float]],
     sizes: Floats,
     farthest: Sequence[float],
+    one_is_free: Sequence[bool],
 ) -> Floats:
     """For each table, the weight of each of `MISFITS`.
 
     `distances` were measured with the standard deviations `noise`; `expected` are those at `KNOTS`; `columns` is what noise
     of single columns causes of them, with its standard deviation; `sizes` are the rows of an average cell; `farthest` are misfits
-    that no dependence leads beyond.
+    that no dependence leads beyond; where `one_is_free`, a distance shows one error only.
     """
-    likelihood = np.stack(
-        [_likelihood(*each) for each in zip(distances, noise, expected, columns, strict=True)]
-    )
-    likelihood /= 1 + (MISFITS / np.asarray(farthest)[:, None]) ** STEEP
+    shown = [_likelihood(*each) for each in zip(distances, noise, expected, columns, strict=True)]
+    chances = [CHANCES if each else CERTAIN for each in one_is_free]
+    likelihood = np.stack([own @ seen for own, seen in zip(chances, shown, strict=True)])
+    likelihood /= 1 + (np.exp(EXPECTED) / np.asarray(farthest)[:, None]) ** STEEP
     logs = np.log(np.maximum(sizes, 1e-9))
     shifts = np.outer(logs - logs.mean(), SLOPES)
     low = math.floor((CENTRES[0] + shifts.min()) / STEP)
@@ -75,7 +84,10 @@ def misfits_of(
     weights /= weights.sum()
     own = np.zeros(fits.shape)
     np.add.at(own, (table, places), weights / np.maximum(fit, 1e-300))
-    found = np.einsum("tcs,csk->tk", own, priors) * likelihood
+    prior = np.einsum("tcs,csk->tk", own, priors)
+    prior /= 1 + (np.exp(EXPECTED) / np.asarray(farthest)[:, None]) ** STEEP
+    parts = zip(prior, chances, shown, strict=True)
+    found = np.stack([(own @ chance) * seen for own, chance, seen in parts])
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
@@ -98,7 +110,7 @@ def at_misfits(expected: Floats) -> Floats:
 
 def _priors(centres: Floats) -> Floats:
     """By centre and spread, the weight of each misfit before anything is measured."""
-    away = LOGARITHMS - centres[:, None]
+    away = EXPECTED - centres[:, None]
     further = _normalised(-0.5 * ((away - FURTHER) / WIDER) ** 2)
     near = [_normalised(-0.5 * (away / spread) ** 2) for spread in SPREADS]
     return np.stack([(1 - OUTLIERS) * each + OUTLIERS * further for each in near], axis=1)

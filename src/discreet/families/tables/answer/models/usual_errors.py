@@ -2,10 +2,11 @@
 
 The error of a count has a known variance but for one number, the misfit of the model in its table (`cell_errors`). The misfit has
 a distribution, from the measured distances (`misfits`). So the error is a mixture: for each misfit, a normal law with the variance
-that follows. Where little is known of the misfit, the mixture has long tails. The interval leaves out half of the risk at either
-end. Counts are not below 0, so those that may be off by as much as they are have a longer tail above: the upper end is that of a
-gamma law of the same mean and variance, if that is farther. Where the interval reaches down to 0, no count is below it, and the upper end gets the
-whole risk. Counts are whole, so ends are rounded to the nearest count that keeps the risk.
+that follows; where all errors of the table follow from one, a number of either sign. Where little is known of the misfit, the
+mixture has long tails. The interval leaves out half of the risk at either end. Counts are not below 0, so those that may be off
+by as much as they are have a longer tail above: the upper end is that of a gamma law of the same mean and variance, if that is
+farther. Where the interval reaches down to 0, no count is below it, and the upper end gets the whole risk. Counts are whole, so
+ends are rounded to the nearest count that keeps the risk.
 
 **What is proved:** nothing. Sampling and the noise of single columns are laws that hold for random rows; that a missed dependence
 spreads in this way is an assumption. **What is measured:** how often intervals hold, by `benchmarks/intervals.py`: over all
@@ -35,6 +36,10 @@ UNLIKELY = 1e-7
 """Misfits of a smaller weight do not count."""
 RATIOS: Floats = np.geomspace(1e-4, 1e6, 31)
 """Variances of what a model misses over those of the rest, at which reaches are computed; between them they are interpolated."""
+OVER_NOISE: Floats = np.geomspace(0.05, 100.0, 20)
+"""Deviations of what a model misses over those of the noise of columns, at which reaches are computed where one error is free."""
+ROUNDING = 0.29
+"""The deviation of a rounded count."""
 SPREADS: Floats = np.geomspace(0.01, 3.0, 40)
 """Deviations over counts, at which upper ends are computed; between them they are interpolated."""
 
@@ -64,6 +69,7 @@ class UsualErrors:
                 farthest_misfit(cells.expected.shape, float(cells.expected.sum()))
                 for cells, _, _ in tables
             ],
+            [cells.one_is_free for cells, _, _ in tables],
         )
         return [
             cls(cells, own, float(own @ at_misfits(means)))
@@ -90,6 +96,8 @@ class UsualErrors:
         """How far errors reach, of which `risk` reach farther to either side, if as many are too large as too small."""
         if risk >= 1:
             return np.zeros(sets.expected.shape)
+        if sets.one_is_free and sets.expected.size:
+            return self._reach_of_one(sets, risk)
         from scipy.special import ndtr  # slow to import, and few questions need it
 
         likely = self.weights > UNLIKELY
@@ -106,6 +114,25 @@ class UsualErrors:
         ratios = np.maximum(sets.missed**2 / np.maximum(known, 1e-300), RATIOS[0])
         found = np.interp(np.log(ratios), np.log(RATIOS), np.log(high))
         return np.asarray(np.sqrt(known) * np.exp(found))
+
+    def _reach_of_one(self, sets: CellErrors, risk: float) -> Floats:
+        """The same where one error is free: the misfit says how large it is, and not its sign. Columns add normal noise."""
+        from scipy.special import ndtr  # slow to import, and few questions need it
+
+        likely = self.weights > UNLIKELY
+        misfits, weights = MISFITS[likely], self.weights[likely]
+        noise = np.maximum(np.hypot(sets.columns, ROUNDING), sets.missed / OVER_NOISE[-1])
+        ratios = np.maximum(sets.missed / noise, OVER_NOISE[0])
+        first, last = np.searchsorted(OVER_NOISE, [ratios.min(), ratios.max()])
+        about = OVER_NOISE[max(first - 1, 0) : last + 1]
+        sizes = misfits * about[:, None]
+        low, high = np.zeros(about.shape), usual_deviations(risk) + sizes.max(axis=1)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            beyond = ndtr(sizes - middle[:, None]) + ndtr(-sizes - middle[:, None])
+            too_near = beyond @ weights > risk
+            low, high = np.where(too_near, middle, low), np.where(too_near, high, middle)
+        return np.asarray(noise * np.exp(np.interp(np.log(ratios), np.log(about), np.log(high))))
 
     def deviations(self, sets: CellErrors) -> Floats:
         return sets.deviation(math.sqrt(float(self.weights @ np.maximum(MISFITS, 1.0) ** 2)))
