@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tests.spark_session import cast_frame
+from tests.spark_session import cast_frame, session
 
 _TYPES = {
     "VARCHAR": "string",
@@ -20,7 +20,8 @@ _TYPES = {
 def cast_values(names: Iterable[str], texts: Iterable[str | None], duckdb_type: str) -> Any:
     """A data frame of columns that all hold the same values."""
     spelled = [_spelled(text, duckdb_type) for text in texts]
-    return cast_frame(names, spelled, _TYPES.get(duckdb_type, duckdb_type))
+    cast = cast_frame(names, spelled, _TYPES.get(duckdb_type, duckdb_type))
+    return session().createDataFrame(cast.toArrow(), cast.schema)  # a cast tells nobody apart
 
 
 def _spelled(text: str | None, type_: str) -> str | None:
