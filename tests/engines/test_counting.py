@@ -128,10 +128,8 @@ def asked(
 
 WAYS: dict[str, tuple[Any, dict[str, object]]] = {
     "held": (held_keys, {}),
-    "held, of few bits at a time": (
-        held_keys,
-        {"TOP_BITS": 7, "BLOCK_ROWS": 16, "PIECE_ROWS": 40, "PIECES_AT_ONCE": 3},
-    ),
+    "held, of few bits at a time": (held_keys, {"TOP_BITS": 7, "BLOCK_ROWS": 16, "PIECE_ROWS": 40}),
+    "held, in memory that is mapped page by page": (held_keys, {"_MADV_POPULATE_WRITE": 1 << 20}),
     "held, without Arrow": (duckdb_session.Session, {"has_arrow": False}),
     "scanned": (duckdb_engine, {"MOST_HELD_BYTES": -1}),
 }

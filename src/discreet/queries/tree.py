@@ -85,10 +85,11 @@ class Tree:
             if int(further.max(initial=0)) > most or int(further.sum()) + len(nodes) > most:
                 raise BadInput(f"Level {level + 1} of the tree has more than {most:,} nodes.")
             many = further.astype(np.int64) + 1
-            first -= (np.cumsum(many) - many).astype(np.uint64)  # may wrap, and the sum wraps back
             times = int(many[0]) if len(many) and np.all(many == many[0]) else many
-            nodes = np.repeat(nodes, times, axis=0)
-            nodes[:, axis] = np.repeat(first, times) + np.arange(len(nodes)).astype(np.uint64)
+            nodes = nodes.copy()
+            nodes[:, axis] = first - (np.cumsum(many) - many).astype(np.uint64)
+            nodes = np.repeat(nodes, times, axis=0)  # what wrapped around comes back in the sum
+            nodes[:, axis] += np.arange(len(nodes), dtype=np.uint64)
         return nodes
 
     def to_dict(self) -> dict[str, Any]:

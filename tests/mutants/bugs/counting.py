@@ -58,16 +58,6 @@ COUNTING = (
         tests=(DESCENT,),
     ),
     Mutant(
-        name="two-pieces-of-keys-share-their-memory",
-        trap=27,
-        file="src/discreet/engines/held_keys.py",
-        old="self._memory[len(self._pieces) % PIECES_AT_ONCE]",
-        new="self._memory[0]",
-        tests=(
-            "tests/engines/test_counting.py::test_every_level_of_every_tree_is_counted_as_the_reference_counts_it",
-        ),
-    ),
-    Mutant(
         name="rows-that-were-let-go-stay-in-their-piece",
         trap=27,
         file="src/discreet/engines/held_keys.py",

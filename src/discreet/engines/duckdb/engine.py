@@ -184,3 +184,4 @@ class DuckDBEngine(SqlEngine):
 
     def close(self) -> None:
         self._session.close()
+        self._nodes = NodeCounter(self._session, self._rows)  # lets go of the keys
