@@ -148,7 +148,11 @@ def refine(
         noisy = np.empty((len(epsilons), len(alive)), dtype=np.int64)
         for part, here in schedule.paths(tree, level, alive):
             laws = [DiscreteLaplaceLaw(scale=1 / (each * part)) for each in epsilons]
-            noisy[:, here] = noise.chain(exact[here], laws, step=next_step("refine"))
+            drawn = noise.chain(exact[here], laws, step=next_step("refine"))
+            if isinstance(here, slice):  # all nodes: what was drawn need not be copied
+                noisy = np.asarray(drawn, dtype=np.int64)
+            else:
+                noisy[:, here] = drawn
         first = noisy[-1].copy()  # a copy: a slice would carry the finer numbers in its `base`
         for shown in (first, alive):
             shown.flags.writeable = False
