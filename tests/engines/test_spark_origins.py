@@ -150,7 +150,7 @@ def test_nobody_is_told_apart_by_a_cast(
 
 
 def _short_numbers(place: Path, rows: Sequence[int]) -> str:
-    """Of 8 bits, by their type; 101 is stored as 101 + 256, which is read as 101."""
+    """The column has 8 bits by its type. Some values are stored as 101 + 256, which Spark reads as 101."""
     table = pa.table({"x": pa.array(rows, pa.int8()), "a": [1] * len(rows)})
     pq.write_table(table, place, use_dictionary=False, compression="none")
     place.write_bytes(place.read_bytes().replace(b"\x65\0\0\0", b"\x65\x01\0\0"))

@@ -39,7 +39,7 @@ class LikelyCounts:
     near: Bools | slice
     """Those that are within `REACH`."""
     std: Floats
-    """Of each near count, if it fell by chance."""
+    """The standard deviation of each near count, with its noise, if rows fall into cells by chance."""
     cells: Integers
     """The class and the place of each near count, as one number."""
     between: Floats
