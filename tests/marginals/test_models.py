@@ -31,7 +31,11 @@ from discreet.families.tables.estimate.mixture import (
     smooth_shares,
 )
 from discreet.families.tables.estimate.residuals import centred
-from discreet.families.tables.estimate.settling import settle
+from discreet.families.tables.estimate.settling import (
+    WORK,
+    _take_off,
+    settle,
+)
 from discreet.families.tables.release.pair_choice import Candidate, choose
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
@@ -458,6 +462,31 @@ def test_rows_of_a_large_table_are_moved_however_often_that_works():
     assert (rows >= 0).all() and (rows < sizes).all()
     moved = [int((column > 0).sum()) for column in rows.T]
     assert min(moved) >= 50 * 256, "at each of sixty steps about all rows that are looked at"
+
+
+def test_few_columns_of_many_values_are_settled_to_the_end():
+    """They have few values to compare in a step, so the same work is many steps. By sixty alone much is left."""
+    source = np.random.default_rng(5)
+    sizes, many = (300, 90, 4), 15_000
+    first = source.choice(sizes[0], many, p=source.dirichlet(np.full(sizes[0], 0.7)))
+    true = np.stack([first, (first * 7 + source.integers(9, size=many)) % 90, first % 4], axis=1)
+    shuffled = np.stack([source.permutation(column) for column in true.T], axis=1)
+    edges = np.cumsum((0, *sizes))
+    wanted = np.zeros((edges[-1], edges[-1]), dtype=np.float32)
+    _take_off(wanted, true, edges)
+    np.negative(wanted, out=wanted)
+
+    def missed(rows):
+        off = wanted.copy()
+        _take_off(off, rows, edges)
+        return float(np.abs(off).sum())
+
+    before, left = missed(shuffled), []
+    for work in (0, WORK):  # the first is sixty steps
+        settled = shuffled.copy()
+        settle(settled, sizes, wanted.copy(), generator(2), work=work)
+        left.append(missed(settled) / before)
+    assert left[0] > 0.3 and left[1] < 0.1
 
 
 def test_shares_that_noise_alone_could_have_made_stay_even():

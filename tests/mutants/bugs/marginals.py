@@ -116,7 +116,7 @@ MARGINALS = (
         name="a-batch-of-rows-doubles-until-it-overflows",
         trap=9,
         file="src/discreet/families/tables/estimate/settling.py",
-        old="min(2 * batch[column], most)",
+        old="min(2 * batch[column], most[column])",
         new="2 * batch[column]",
         tests=(f"{MODELS}::test_rows_of_a_large_table_are_moved_however_often_that_works",),
     ),

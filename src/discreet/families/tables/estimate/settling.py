@@ -26,10 +26,14 @@ LOOKED_AT, LEAST_LOOKED_AT, COMPARED = 4096, 96, 1 << 16
 """Rows that are looked at in one step, at most and at least; and how many of their values are compared."""
 FIRST_MOVED = 32
 """Rows that are moved in the first step: all that would gain, at once, would overshoot."""
-PASSES, STEPS = 60, 2000
-"""Steps for each column, and in all, at most."""
+LEAST_PASSES, MOST_STEPS = 60, 4000
+"""Steps for each column at least, and in all at most, unless so little is left to gain."""
+WORK, MORE_WORK = 1 << 29, 1 << 30
+"""Values that are compared in all, where that is more than `LEAST_PASSES`. The second is for tables that were measured: a model's are
+too uncertain to be worth more."""
 CHECK_EVERY, WORTH = 10, 0.01
-"""After so many, this share of the squared distance must be gone, or it is near its least."""
+"""After so many steps for each column, and after all rows were looked at, this share of the squared distance must be gone, or it is
+near its least."""
 LISTED = 8
 """Cells of a column's pairs are listed, not sorted, if they are at most so many times those that are moved."""
 SPARSE = 8
@@ -60,7 +64,14 @@ def _shares(counts: Singles) -> Floats:
     return np.asarray(counted / max(float(counted.sum()), TINY))
 
 
-def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Generator) -> None:
+def settle(
+    drawn: Integers,
+    sizes: Sequence[int],
+    wanted: Singles,
+    generator: Generator,
+    *,
+    work: int = WORK,
+) -> None:
     """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`, which is used up.
 
     Setting a value to another lowers the squared distance by the difference of the missing counts
@@ -76,8 +87,12 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
     _take_off(missing, drawn, edges)
     batch = np.full(columns, FIRST_MOVED)
     distance = np.inf
-    for sweep in range(min(PASSES, math.ceil(STEPS / columns))):
-        if sweep % CHECK_EVERY == 0:
+    most = [max(LEAST_LOOKED_AT, min(LOOKED_AT, COMPARED // size)) for size in sizes]
+    compared = sum(min(rows, many) * size for many, size in zip(most, sizes, strict=True))
+    passes = max(work // (compared * (columns - 1)), LEAST_PASSES)
+    check_every = max(CHECK_EVERY, math.ceil(rows / min(most)))
+    for sweep in range(min(passes, math.ceil(MOST_STEPS / columns))):
+        if sweep % check_every == 0:
             before, distance = distance, float(np.vdot(missing, missing))
             if distance > (1 - WORTH) * before:
                 break
@@ -85,8 +100,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
             if sizes[column] < 2:
                 continue
             own = slice(int(edges[column]), int(edges[column + 1]))
-            most = max(LEAST_LOOKED_AT, min(LOOKED_AT, COMPARED // sizes[column]))
-            looked = _some(rows, most, generator)
+            looked = _some(rows, most[column], generator)
             others = np.delete(places[looked], column, axis=1)
             here, every = places[looked, column], np.arange(len(looked))
             meets = _met(missing[:, own], others)
@@ -104,7 +118,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
             if _change(missing, cells, mirrored, steps) < 0:
                 _add(missing, cells, mirrored, steps)
                 places[looked[chosen], column] = there[chosen]
-                batch[column] = min(2 * batch[column], most)  # no more are looked at
+                batch[column] = min(2 * batch[column], most[column])  # no more are looked at
             else:
                 batch[column] = max(1, batch[column] // 4)
     drawn[:] = places - edges[:-1]

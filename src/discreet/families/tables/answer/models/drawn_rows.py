@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.answering.synthesis.drawn_rows import Nulls
@@ -16,7 +17,12 @@ from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
 from discreet.families.tables.estimate.mixture import Mixture
-from discreet.families.tables.estimate.settling import settle, tables_side_by_side
+from discreet.families.tables.estimate.settling import (
+    MORE_WORK,
+    WORK,
+    settle,
+    tables_side_by_side,
+)
 from discreet.families.tables.estimate.wanted_pairs import wanted_pairs
 
 if TYPE_CHECKING:
@@ -69,5 +75,8 @@ def _settled(
         codes = most_even_rows(sizes, tables_side_by_side(wanted, sizes), many, public)
     else:
         codes = model.sample(many, public)
-    settle(codes, sizes, wanted, public)
+    measured = library.all_tables
+    pairs = combinations(names, 2)
+    work = MORE_WORK if all(measured.determines(pair) for pair in pairs) else WORK
+    settle(codes, sizes, wanted, public, work=work)
     return codes
