@@ -21,7 +21,16 @@ from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.answer.models.model_table import models_of
 from discreet.families.tables.answer.table_source import GLANCED_NOTE
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
-from discreet.families.tables.release.everything import GLANCED, Look, mended_by, noise_is_less
+from discreet.families.tables.release.everything import (
+    GLANCED,
+    AllCells,
+    Look,
+    Trial,
+    _believed,
+    mended_by,
+    noise_is_less,
+)
+from discreet.queries.measurable import Marginal
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 
@@ -66,10 +75,48 @@ def test_what_more_budget_for_single_columns_mends_is_no_dependence() -> None:
     assert found == pytest.approx(CELLS**2 * 0.8**2 * (900 - 100))
 
 
-def schema_of(people: str) -> Schema:
+def test_noise_counts_as_far_as_synthetic_rows_follow_it() -> None:
+    """Noise leaves 1,800 of 1,800 rows wrong in tables of small cells. Likely counts leave 1,400, so 1,600 in a model are more."""
+    expected = np.full((30, 30), 2.0)
+
+    def left(wrong: float) -> bool:
+        looks = [
+            Look(place, Residual(pair), expected, wrong, 0.0) for place, pair in enumerate(PAIRS)
+        ]
+        noise: Any = SimpleNamespace(cell_variance=lambda columns: 25.0)
+        nothing = dict.fromkeys(NAMES, 0.0)
+        return noise_is_less(looks, [Fraction(1)] * 15, on_all=noise, mended=nothing, louder=1.4)
+
+    trial = Trial.of(expected, 1600.0, 25.0, generator(1))
+    assert trial.missed() > 1700 > 1450 > trial.missed_by_likely_counts()
+    assert left(1600.0)
+    assert not left(1100.0), "about what chance makes of independent columns"
+
+
+def test_a_trial_differs_from_independent_columns_as_much_as_was_seen() -> None:
+    expected = np.full((40, 40), 50.0)
+    for wrong in (16_000.0, 40_000.0, 80_000.0):
+        trial = Trial.of(expected, wrong, 1.0, generator(1))
+        assert np.abs(trial.drawn - expected).sum() == pytest.approx(wrong, rel=0.1)
+
+
+def test_pairs_that_differ_by_the_noise_of_the_glance_are_taken_for_equal() -> None:
+    """Of 15 pairs with noise as large as what they get wrong, none is believed to get nothing wrong."""
+    draw = generator(4)
+    looks = [
+        Look(place, Residual(pair), np.ones((2, 2)), 400 + 400 * draw.standard_normal(), 400.0)
+        for place, pair in enumerate(PAIRS)
+    ]
+    believed = _believed(looks, np.ones(15))
+    assert believed.min() > 200 and believed.mean() == pytest.approx(
+        np.mean([each.wrong for each in looks])
+    )
+
+
+def schema_of(people: str, names: str = NAMES, nulls: str = "exclude") -> Schema:
     columns = "".join(
-        f'[columns.{name}]\nkind = "integer"\nrange = [0, {VALUES - 1}]\nnulls = "exclude"\noutside = "edge"\n'
-        for name in NAMES
+        f'[columns.{name}]\nkind = "integer"\nrange = [0, {VALUES - 1}]\nnulls = "{nulls}"\noutside = "edge"\n'
+        for name in names
     )
     return Schema.loads(f'dataset = "t"\n{people}{columns}')
 
@@ -84,7 +131,9 @@ def test_public_facts_decide_whether_a_glance_is_taken() -> None:
     found = asked(Budget(rho="1/2"))
     assert found is not None and 0 < found.glance <= Fraction(1, 100) and found.single < 1
     assert sum(part for _, part in found.parts) == 1
-    assert asked(Budget(epsilon=1)) is None, "Laplace noise: every part of the budget is dear"
+    assert asked(Budget(epsilon=1)) is None, (
+        "Laplace noise: a look at so few columns would be too dear"
+    )
     assert asked(Budget(rho="1/2"), people="") is None
     assert asked(Budget(rho="1/2"), text="marginals(3)") is None, "pairs do not tell"
     assert asked(Budget(rho="1/10000000")) is None, "noise would drown them"
@@ -144,3 +193,70 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
         # All that is lost is the glance, by one in a hundred of the budget.
         assert std[each.query.columns] <= 1.01 * each.law.std
     assert math.isclose(std[()], next(e.law.std for e in alone.noisy if e.query == Residual(())))
+
+
+def test_with_laplace_noise_a_glance_is_taken_where_it_costs_little() -> None:
+    text = "marginals(2)"
+
+    def asked(epsilon: str, names: str = "abcdefghij", nulls: str = "cell") -> Any:
+        schema = schema_of("people = 20000\n", names, nulls)
+        budget = Budget(epsilon=epsilon)
+        made = prepare(schema, budget=budget, workload=text, algorithms={text: "adaptive"})
+        return made.parts[0].everything()  # type: ignore[attr-defined]
+
+    found = asked("5")
+    assert isinstance(found, AllCells) and 0 < found.glance + found.single < Fraction(15, 100)
+    bounds = [
+        [claim.bound for claim in found.released_as(found.pair_requests(own)).claims(0.95)]
+        for own in (Budget(epsilon=5), Budget(epsilon=1))
+    ]
+    for most, least in zip(*bounds, strict=True):
+        assert least == pytest.approx(5 * most, rel=0.01), "of the noise that is left to draw"
+    assert asked("5", names="abc") is None, "three tables need little noise, a look at them much"
+    assert asked("1/100") is None, "noise would drown all tables"
+    assert asked("5", nulls="exclude") is None, "tables that leave out different rows do not add up"
+
+
+@pytest.mark.parametrize("dependent", [True, False])
+def test_a_release_with_laplace_noise_follows_what_it_glanced_at(
+    dependent: bool, tmp_path: Path
+) -> None:
+    """Columns that determine one another, or independent ones."""
+    names, public = "abcdefghij", generator(3)
+    first = public.integers(0, VALUES, ROWS)
+    columns = {
+        name: (first + place) % VALUES if dependent else public.integers(0, VALUES, ROWS)
+        for place, name in enumerate(names)
+    }
+    budget = Budget(epsilon=2)
+    reader = release(
+        pa.table(columns),
+        schema_of("people = 20000\n", names, "cell"),
+        budget=budget,
+        workload="marginals(2)",
+        algorithms={"marginals(2)": "adaptive"},
+        ledger=tmp_path / "ledger.db",
+    )
+    part = reader.release.parts[0]
+    assert part.algorithm == "adaptive"
+    assert part.kind == ("marginals" if dependent else "model")
+    verified = verify(reader.release, thorough=True)
+    assert verified.ok, verified.problems
+    assert verified.allowed.minus(verified.total) == budget.times(0)
+    if not dependent:
+        return
+    counted = [each.query.columns for each in part.noisy if isinstance(each.query, Marginal)]
+    assert counted == list(combinations(names, 2))
+    costs = [each.cost.epsilon for each in part.noisy if isinstance(each.query, Marginal)]
+    assert sum(filter(None, costs)) > budget.epsilon * 85 / 100, "little was spent before"
+    found = reader.ask("SELECT a, b, count(*) FROM t GROUP BY a, b")
+    assert found.columns[0].covers is Covers.NOISE and GLANCED_NOTE in found.notes
+    true = np.zeros((VALUES + 1, VALUES + 1))  # the last are for nulls
+    np.add.at(true, (columns["a"], columns["b"]), 1)
+    held = (found.columns[0].lower <= true.ravel()) & (true.ravel() <= found.columns[0].upper)
+    assert held.mean() > 0.75  # of 169 intervals of 95%; a chance below 1e-16
+    assert all(claim.theorem.endswith(GLANCED) for claim in reader.release.claims)
+    claimed = max(claim.bound for claim in reader.release.claims)
+    assert np.abs(found.columns[0].estimate - true.ravel()).max() <= claimed
+    rows = reader.synthesize(seed=1).codes
+    assert (rows[:, 0] == (rows[:, 1] - 1) % VALUES).mean() > 0.5, "rows follow the dependence"

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 RESIDUALS = "tests/marginals/test_residuals.py"
 MODELS = "tests/marginals/test_models.py"
+EVERYTHING = "tests/marginals/test_everything.py"
 FOURIER = "tests/marginals/test_fourier.py"
 COMPLETED = "tests/marginals/test_completed.py"
 
@@ -100,6 +101,30 @@ MARGINALS = (
         old="self.rest = prepared.share.minus(self.one_way).minus(self.glance)",
         new="self.rest = prepared.share.minus(self.one_way)",
         tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),
+    ),
+    Mutant(
+        name="after-a-glance-all-cells-get-the-whole-share",
+        trap=27,
+        file="src/discreet/families/tables/release/everything.py",
+        old="prepared.query_class, prepared.schema, share=share, accounting=prepared.accounting",
+        new="prepared.query_class, prepared.schema, share=prepared.share, accounting=prepared.accounting",
+        tests=(f"{EVERYTHING}::test_a_release_with_laplace_noise_follows_what_it_glanced_at",),
+    ),
+    Mutant(
+        name="claims-after-a-glance-know-the-noise-of-before",
+        trap=42,
+        file="src/discreet/families/tables/release/everything.py",
+        old="requests=tuple(tables), laws=laws, kept={}",
+        new="requests=tuple(tables), kept={}",
+        tests=(f"{EVERYTHING}::test_with_laplace_noise_a_glance_is_taken_where_it_costs_little",),
+    ),
+    Mutant(
+        name="a-glance-puts-tables-together-that-leave-out-different-rows",
+        trap=42,
+        file="src/discreet/families/tables/release/adaptive.py",
+        old="is_direct and not self.apart | self.spread",
+        new="is_direct",
+        tests=(f"{EVERYTHING}::test_with_laplace_noise_a_glance_is_taken_where_it_costs_little",),
     ),
     Mutant(
         name="a-ceiling-takes-no-part-of-the-risk",

@@ -49,7 +49,7 @@ from discreet.families.tables.release.adaptive_fitting import (
 )
 from discreet.families.tables.release.claims import MODEL_RISK
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
-from discreet.families.tables.release.everything import Everything
+from discreet.families.tables.release.everything import AllCells, AllResiduals, Everything
 from discreet.families.tables.release.pair_choice import (
     MOST_PAIR_CELLS,
     looking_share,
@@ -89,6 +89,8 @@ without a delta, intervals gain more by it than answers lose."""
 SHARPER = 10
 """Noise in the sum of all that a glance sees is so many times less than what it is compared with: what noise on everything gets wrong."""
 FINEST = 1 << 14
+SHARP_ENOUGH, MOST_GLANCED = 5, 0.15
+"""The same for Laplace noise, of which half as much costs twice as much; and the most that a glance and what is measured before it may cost."""
 HALVINGS = 30
 SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
@@ -188,22 +190,51 @@ class PreparedAdaptive(PreparedClass):
     def everything(self) -> Everything | None:
         """The measurement of all pairs, if the first selection decides for it; `None` without a first selection."""
         people, drowning = self.schema.people, self.drowning()
-        if people is None or not drowning or self.accounting is Accounting.BASIC:
+        if people is None or not drowning:
             return None
         shapes = [self.complete.sizes(each) for each in self.sets]
         if max(map(len, shapes)) > 2 or max(map(prod, shapes)) > MOST_PAIR_CELLS:
             return None
-        errors, weights = self.closed.errors_of_tables(), self.query_class.weights(self.schema)
+        on_everything = self._measured_whole
+        if on_everything is None:
+            return None
+        errors, weights = on_everything.errors_of_tables(), self.query_class.weights(self.schema)
         if noise_variation(self._filled, errors, weights, people) >= DROWNED:
             return None
+        if self.accounting is Accounting.BASIC:
+            return self._all_cells(people, drowning)
         parts = tuple(
             (each.query, each.mechanism.cost().under(self.accounting).rho / self.share.rho)
             for each in self.closed.requests
             if isinstance(each.query, Residual)
         )
-        found = Everything(self, self._glance(people, drowning), parts)
+        found = AllResiduals(self, self._glance(people, drowning), parts)
         is_cheap = found.glance <= looking_share(drowning) / ROUNDS
         return found if is_cheap and found.single < one_way_share(drowning) else None
+
+    @property
+    def _measured_whole(self) -> PreparedResiduals | PreparedMarginals | None:
+        """Noise on everything that this release may turn into."""
+        if self.accounting is not Accounting.BASIC:
+            return self.closed
+        is_direct = isinstance(self.on_everything, PreparedMarginals)
+        return self.on_everything if is_direct and not self.apart | self.spread else None
+
+    def _all_cells(self, people: int, drowning: float) -> AllCells | None:
+        """With Laplace noise, which is dear: no more for the glance and before it than is worth it."""
+        asked = {name for each in self.sets for name in each}
+        pairs = sum(len(varied(each, self.complete)) == 2 for each in self.sets)
+        epsilon, wrong = float(self.share.epsilon), 2 * people * drowning
+        moved = ModelDistance((), "").sensitivity(self.schema).l1
+        glance = math.sqrt(2 * pairs) * moved / (epsilon * wrong / SHARP_ENOUGH)
+        lost = MEAN_ABSOLUTE_NORMAL * math.sqrt(2) * len(asked) * moved / epsilon
+        lost *= sum(filled_cells((name,), self.schema) for name in asked) / len(asked)
+        single = 2 * lost / wrong
+        if glance + single > MOST_GLANCED:
+            return None
+        least = looking_share(drowning) / (ROUNDS * (len(LEVELS) + 1))
+        shares = (max(each, float(least)) for each in (glance, single))
+        return AllCells(self, *(Fraction(each).limit_denominator(FINEST) for each in shares))
 
     def _glance(self, people: int, drowning: float) -> Fraction:
         """The share of the budget for a glance at all pairs: what it needs, and no less than one coarseness of a look gets."""
@@ -326,6 +357,8 @@ class PreparedAdaptive(PreparedClass):
         everything = self.everything()
         if everything is None:
             return self._as_noise(self._overhead)
+        if self.accounting is Accounting.BASIC:
+            return self._as_noise(float(1 / (1 - everything.glance - everything.single)))
         return self._as_noise(1 / math.sqrt(1 - everything.glance))
 
     def _as_noise(self, overhead: float) -> float:

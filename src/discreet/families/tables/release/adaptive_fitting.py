@@ -222,16 +222,22 @@ class AdaptiveFitting:
             self.glance,
         )
         counts = {name: self.rows * one for name, one in zip(self.names, self.one, strict=True)}
-        before, after, on_all = (
-            tables_of_noise([*first, *later], self.schema) for later in ((), more, asked)
-        )
+        assert self.everything is not None
+        before, after = (tables_of_noise([*first, *later], self.schema) for later in ((), more))
         return noise_is_less(
             looks,
             self.pair_weights,
-            on_all=on_all,
+            on_all=self.everything.known_after([*first, *asked]),
             mended=mended_by(counts, before, after),
-            louder=math.sqrt(self.rest.rho / sum(part.rho for part in self.measuring)),
+            louder=self._louder,
         )
+
+    @property
+    def _louder(self) -> float:
+        """Noise on all pairs, if it had no more of the budget than a model has for its pairs, over what it has."""
+        if self.prepared.accounting is Accounting.BASIC:
+            return float(self.rest.epsilon / sum(part.epsilon for part in self.measuring))
+        return math.sqrt(self.rest.rho / sum(part.rho for part in self.measuring))
 
     def _expected(self, model: Mixture, pair: tuple[str, str], place: int) -> Floats:
         one, other = (self.place[name] for name in pair)

@@ -31,6 +31,9 @@ from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
+IN_DOUBT = 1.05
+"""By so much the adaptive release may be foreseen to be worse and is still made, if a glance at all pairs decides what it measures."""
+
 
 @dataclass(frozen=True, slots=True)
 class AutomaticMarginals:
@@ -66,7 +69,8 @@ class AutomaticMarginals:
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
         if _variation(best, schema.people) >= DROWNED:
             return planned
-        return best if best.weighed() <= planned.beside_everything() else planned
+        in_doubt = IN_DOUBT if planned.everything() is not None else 1.0
+        return best if in_doubt * best.weighed() <= planned.beside_everything() else planned
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:

@@ -183,13 +183,18 @@ class PreparedMarginals(MeasuredAtOnce):
         agree = not self._leaves_rows_out or _must_be_complete(self._sets, self.schema)
         return agree and should_be_whole(self._sets, self.schema)
 
-    def _agreed(self, measured: Sequence[Measurement], public_rows: int | None) -> ConsistentTables:
-        tables = [
+    def _tables(self, measured: Sequence[Measurement]) -> list[DirectTable]:
+        """The tables of the class. What an adaptive release measured before them is not among them."""
+        tables = [each for each in measured if isinstance(each.query, Marginal | CompleteTable)]
+        return [
             DirectTable(own, each.values.reshape(self.schema.sizes(own)), each.law)
-            for own, each in zip(self._sets, measured, strict=True)
+            for own, each in zip(self._sets, tables, strict=True)
         ]
+
+    def _agreed(self, measured: Sequence[Measurement], public_rows: int | None) -> ConsistentTables:
         rows = None if self._leaves_rows_out else public_rows
-        return ConsistentTables(ResidualTables(self.schema, (), rows=rows), tables)
+        before = ResidualTables(self.schema, measured, rows=rows)
+        return ConsistentTables(before, self._tables(measured))
 
     @property
     def _agreeing_facts(self) -> dict[str, Any]:
@@ -233,10 +238,7 @@ class PreparedMarginals(MeasuredAtOnce):
         self, measured: Sequence[Measurement], public_rows: int | None
     ) -> Iterator[tuple[Floats, Agreed | None]]:
         """Each table, and the counts that agree with it alone. Larger ones that leave out no other rows say something of it too."""
-        tables = [
-            DirectTable(own, each.values.reshape(self.schema.sizes(own)), each.law)
-            for own, each in zip(self._sets, measured, strict=True)
-        ]
+        tables = self._tables(measured)
         for own in self._sets:
             found = [table for table in tables if self._leaves_out_the_same(own, table.columns)]
             if len(found) == 1:

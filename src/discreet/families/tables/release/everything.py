@@ -1,10 +1,13 @@
 """All pairs or a model: what a glance at all pairs decides, early in an adaptive release.
 
 Where columns depend on one another by more than noise hides, every pair is worth measuring, and looks, rounds and an audit
-gain nothing. So single columns are measured first with no more than `residuals` gives them. Then the rows that independent columns get wrong
-are counted in each pair, with noise. If noise on everything is foreseen to leave fewer rows wrong than a model, the rest of the budget measures the
-residuals of all pairs: the release is then one by residuals, less what the glance has cost. Otherwise single columns get the rest of their
-share, and a model is made.
+gain nothing. So single columns are measured first, with little of the budget. Then the rows that independent columns get wrong
+are counted in each pair, with noise. If noise on everything is foreseen to leave fewer rows wrong than a model, the rest of the budget measures
+all pairs. Otherwise single columns get the rest of their share, and a model is made.
+
+With Gaussian noise all pairs are measured by their residuals, and single columns first with no more than `residuals` gives them: the
+release is then one by residuals, less what the glance has cost (`AllResiduals`). With Laplace noise all cells are measured, and what
+single columns were given before is lost too, for tables of pairs tell more of them (`AllCells`).
 
 Only public facts and noisy numbers that were paid for decide.
 """
@@ -15,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -23,20 +26,38 @@ from discreet.arrays import Floats
 from discreet.core.vault import Request
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.estimate.simplex import nearest_counts
+from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.splitting import shares
+from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
+from discreet.families.tables.estimate.likely_counts import likely
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.wanted_pairs import HELD_PAIR
 from discreet.families.tables.queries.residuals import BinnedTable, Residual
-from discreet.families.tables.release.pair_choice import lost_to_noise
-from discreet.families.tables.release.residual import PreparedResiduals
+from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
+from discreet.families.tables.release.pair_choice import beyond_chance, lost_to_noise
+from discreet.families.tables.release.residual import PreparedResiduals, tables_of_noise
 from discreet.privacy.budget import Budget
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.measurable import Marginal, Query
+from discreet.schema import Schema
 
 if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
     from discreet.families.tables.release.adaptive import PreparedAdaptive
 
 GLANCED = "what was measured was chosen by a noisy glance at all pairs, which is taken as given"
 """The numbers that are measured before the glance take part in the choice, so the laws of their noise are those of a fixed choice only nearly."""
 LEAST = 1e-12
 """Stands for a variance of 0 where one divides by it."""
+AS_MEASURED = 0.2
+"""The part of the gain by likely counts that synthetic rows lack: they follow the mean of these and of other counts."""
+MOST_TRIED = 24
+"""Pairs for which likely counts are tried out, about."""
+SHAPES = np.geomspace(1e-2, 1e4, 100)
+DEPENDENCES = np.array([2 * math.exp(k * math.log(k) - k - math.lgamma(k + 1)) for k in SHAPES])
+"""The mean distance from 1 of numbers that follow a gamma law of mean 1 and each of these shapes."""
+LEAST_DEPENDENCE = float(DEPENDENCES[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,19 +73,49 @@ class Look:
     std: float
 
 
+class Tables(Protocol):
+    """What is known of all tables after some measurements."""
+
+    def cell_variance(self, columns: tuple[str, ...]) -> float: ...
+
+
+class Everything(Protocol):
+    """All tables of up to two columns, measured in two steps."""
+
+    @property
+    def glance(self) -> Fraction:
+        """The share of the budget for a look at all pairs, which tells whether to measure them."""
+        ...
+
+    @property
+    def single(self) -> Fraction:
+        """The share of what is measured before the glance: the number of rows, and single columns."""
+        ...
+
+    def one_way_requests(self, share: Budget) -> list[Request]: ...
+
+    def pair_requests(self, share: Budget) -> list[Request]: ...
+
+    def known_after(self, requests: Sequence[Request]) -> Tables:
+        """The noise of every table once these were measured, first single columns and then pairs."""
+        ...
+
+    def released_as(self, requests: Sequence[Request]) -> MeasuredAtOnce:
+        """The release that it has become."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Everything:
-    """All residuals of tables of up to two columns, measured in two steps."""
+class AllResiduals:
+    """All pairs by their residuals."""
 
     prepared: PreparedAdaptive
     glance: Fraction
-    """The share of the budget for a look at all pairs, which tells whether to measure them."""
     parts: tuple[tuple[Residual, Fraction], ...]
     """The share that `residuals` gives to each residual."""
 
     @property
     def single(self) -> Fraction:
-        """The share of the number of rows and of single columns."""
         return sum((part for query, part in self.parts if len(query.columns) < 2), Fraction(0))
 
     def one_way_requests(self, share: Budget) -> list[Request]:
@@ -80,42 +131,133 @@ class Everything:
             Request(query, mechanism(own)) for (query, _), own in zip(parts, split, strict=True)
         ]
 
+    def known_after(self, requests: Sequence[Request]) -> ResidualTables:
+        return tables_of_noise(requests, self.prepared.complete)
+
     def released_as(self, requests: Sequence[Request]) -> PreparedResiduals:
-        """The release by residuals that it has become."""
         closed, name = self.prepared.closed, self.prepared.algorithm
         return replace(closed, algorithm=name, requests=tuple(requests), kept={})
+
+
+@dataclass(frozen=True, slots=True)
+class AllCells:
+    """All tables with noise on their cells, as `direct` measures them."""
+
+    prepared: PreparedAdaptive
+    glance: Fraction
+    single: Fraction
+
+    def one_way_requests(self, share: Budget) -> list[Request]:
+        names = {name for columns in self.prepared.sets for name in columns}
+        ordered = [(name,) for name in self.prepared.schema.names if name in names]
+        return self.prepared.one_way_requests(ordered, share)
+
+    def pair_requests(self, share: Budget) -> list[Request]:
+        """All tables: those of single columns too, if they are asked for."""
+        prepared = self.prepared
+        direct = DirectMarginals().prepare(
+            prepared.query_class, prepared.schema, share=share, accounting=prepared.accounting
+        )
+        return list(direct.requests)
+
+    def known_after(self, requests: Sequence[Request]) -> ConsistentTables:
+        schema = self.prepared.schema
+        tables = [
+            DirectTable(own.columns, np.zeros(own.shape(schema), dtype=np.int64), law)
+            for own, law in _with_laws(requests, schema)
+            if isinstance(own, Marginal)
+        ]
+        return ConsistentTables(tables_of_noise(requests, schema), tables)
+
+    def released_as(self, requests: Sequence[Request]) -> PreparedMarginals:
+        direct, name = self.prepared.on_everything, self.prepared.algorithm
+        assert isinstance(direct, PreparedMarginals)
+        tables = [each for each in requests if isinstance(each.query, Marginal)]
+        laws = tuple(law for _, law in _with_laws(tables, direct.schema))
+        return replace(direct, algorithm=name, requests=tuple(tables), laws=laws, kept={})
+
+
+def _with_laws(requests: Sequence[Request], schema: Schema) -> list[tuple[Query, NoiseLaw]]:
+    return [
+        (
+            each.query,
+            each.mechanism.law(each.query.sensitivity(schema), size=each.query.size(schema)),
+        )
+        for each in requests
+    ]
 
 
 def noise_is_less(
     looks: Sequence[Look],
     weights: Sequence[Fraction],
     *,
-    on_all: ResidualTables,
+    on_all: Tables,
     mended: Mapping[str, float],
     louder: float,
 ) -> bool:
-    """Whether noise on all pairs is foreseen to leave fewer rows wrong than a model.
+    """Whether rows that follow noisy tables of all pairs are foreseen to be less wrong than those of a model.
 
-    What noise leaves is tried out on tables drawn from independent columns. A model leaves what independent columns get wrong, less what is
-    `mended` by more budget for these, or noise that is `louder` by a factor, whichever is less.
+    What noise leaves is tried out on tables that differ from independent columns as much as was seen. A model leaves what independent
+    columns get wrong, less what is `mended` by more budget for these, or noise that is `louder` by a factor, whichever is less.
     """
     public = generator(0)
-    noise, wrong, blurred = (np.zeros(len(looks)) for _ in range(3))
-    for place, each in enumerate(looks):
-        columns = each.query.columns
-        drawn = public.poisson(np.maximum(each.expected, 0.0)).astype(np.float64)
-        std = math.sqrt(on_all.cell_variance(columns))
-        noisy = drawn + std * public.standard_normal(drawn.shape)
-        noise[place] = max(np.abs(nearest_counts(noisy, float(drawn.sum())) - drawn).sum(), 1.0)
-        squared = max(each.wrong, 0.0) ** 2 - sum(mended[name] for name in columns)
-        wrong[place], blurred[place] = math.sqrt(max(squared, 0.0)), each.std
-    matter = noise * [float(weights[each.pair]) for each in looks]
-    worse, doubt = wrong / noise, np.maximum((blurred / noise) ** 2, LEAST)
-    usual = np.average(worse, weights=matter)
-    apart = max(float(np.average((worse - usual) ** 2 - doubt, weights=matter)), 0.0)
-    # A pair that differs from the others by no more than the glance's own noise is taken for one of them.
-    worse = usual + (worse - usual) * apart / (apart + doubt)
-    return float(matter.sum()) < float(matter @ np.minimum(worse, louder))
+    matter = np.array([float(weights[each.pair]) for each in looks])
+    wrong = _believed(looks, matter)
+    mends = np.array([sum(mended[name] for name in each.query.columns) for each in looks])
+    wrong = np.sqrt(np.maximum(wrong**2 - mends, 0.0))
+    trials = [
+        Trial.of(each.expected, float(off), on_all.cell_variance(each.query.columns), public)
+        for each, off in zip(looks, wrong, strict=True)
+    ]
+    noise = np.array([each.missed() for each in trials])
+    # Finding likely counts takes far longer: some pairs tell of all.
+    some = np.argsort(noise)[:: -math.ceil(len(looks) / MOST_TRIED)]
+    kept = sum(trials[place].missed_by_likely_counts() for place in some) / noise[some].sum()
+    by_model = float(matter @ np.minimum(wrong, louder * noise))
+    by_noise = float(matter @ noise)
+    rows = by_noise * (AS_MEASURED + (1 - AS_MEASURED) * min(kept, 1.0))
+    return bool(rows < by_model)
+
+
+def _believed(looks: Sequence[Look], matter: Floats) -> Floats:
+    """The rows that are wrong in each pair. One that differs from the others by no more than the glance's own noise is taken for one of them."""
+    seen, doubt = (np.array([each.wrong for each in looks]), np.array([e.std**2 for e in looks]))
+    usual = np.average(seen, weights=matter)
+    apart = max(float(np.average((seen - usual) ** 2 - doubt, weights=matter)), 0.0)
+    return np.asarray(np.maximum(usual + (seen - usual) * apart / (apart + doubt + LEAST), 0.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A table of two columns, drawn as far from independent ones as was seen, and the same with noise."""
+
+    expected: Floats
+    drawn: Floats
+    noisy: Floats
+    variance: float
+
+    @classmethod
+    def of(cls, expected: Floats, wrong: float, variance: float, public: Generator) -> Trial:
+        expected = np.maximum(expected, 0.0)
+        means, rows = expected, float(expected.sum())
+        dependence = beyond_chance(wrong, expected) / max(rows, 1.0)
+        if dependence > LEAST_DEPENDENCE:
+            shape = float(np.interp(-dependence, -DEPENDENCES, SHAPES))
+            means = expected * public.gamma(shape, 1 / shape, expected.shape)
+        drawn = public.poisson(means).astype(np.float64)
+        noisy = drawn + math.sqrt(variance) * public.standard_normal(drawn.shape)
+        return cls(expected, drawn, noisy, variance)
+
+    def missed(self) -> float:
+        """The rows that the noisy counts get wrong, once these are plausible."""
+        counts = nearest_counts(self.noisy, float(self.drawn.sum()))
+        return max(float(np.abs(counts - self.drawn).sum()), 1.0)
+
+    def missed_by_likely_counts(self) -> float:
+        """The same for the counts that are likely, which synthetic rows follow."""
+        counts = likely(self.noisy.ravel(), self.expected.ravel(), self.variance, HELD_PAIR)
+        counts *= self.drawn.sum() / max(counts.sum(), 1.0)
+        return float(np.abs(counts - self.drawn.ravel()).sum())
 
 
 def mended_by(
