@@ -25,11 +25,13 @@ from discreet.families.tables.release.everything import (
     GLANCED,
     AllCells,
     Look,
-    Trial,
     _believed,
+    _drawn,
+    _left_by_noise,
     mended_by,
     noise_is_less,
 )
+from discreet.families.tables.release.pair_choice import beyond_chance
 from discreet.queries.measurable import Marginal
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
@@ -52,7 +54,7 @@ def decided(wrong: list[float], mended: float = 0.0) -> bool:
         [Fraction(1)] * len(PAIRS),
         on_all=NOISE,
         mended=dict.fromkeys(NAMES, mended),
-        louder=1.4,
+        worse=1.0,
     )
 
 
@@ -75,29 +77,32 @@ def test_what_more_budget_for_single_columns_mends_is_no_dependence() -> None:
     assert found == pytest.approx(CELLS**2 * 0.8**2 * (900 - 100))
 
 
-def test_noise_counts_as_far_as_synthetic_rows_follow_it() -> None:
-    """Noise leaves 1,800 of 1,800 rows wrong in tables of small cells. Likely counts leave 1,400, so 1,600 in a model are more."""
-    expected = np.full((30, 30), 2.0)
+def test_a_model_leaves_chance_and_a_part_of_the_dependence() -> None:
+    """Noise of 5 rows leaves 1,700 of 1,800 rows wrong in tables of small cells; chance makes 1,000 of independent columns wrong."""
+    expected, public = np.full((30, 30), 2.0), generator(1)
 
-    def left(wrong: float) -> bool:
+    def left(wrong: float, worse: float = 1.0, std: float = 5.0) -> bool:
         looks = [
             Look(place, Residual(pair), expected, wrong, 0.0) for place, pair in enumerate(PAIRS)
         ]
-        noise: Any = SimpleNamespace(cell_variance=lambda columns: 25.0)
+        noise: Any = SimpleNamespace(cell_variance=lambda columns: std**2)
         nothing = dict.fromkeys(NAMES, 0.0)
-        return noise_is_less(looks, [Fraction(1)] * 15, on_all=noise, mended=nothing, louder=1.4)
+        return noise_is_less(looks, [Fraction(1)] * 15, on_all=noise, mended=nothing, worse=worse)
 
-    trial = Trial.of(expected, 1600.0, 25.0, generator(1))
-    assert trial.missed() > 1700 > 1450 > trial.missed_by_likely_counts()
-    assert left(1600.0)
-    assert not left(1100.0), "about what chance makes of independent columns"
+    assert beyond_chance(1000.0, expected) == 0
+    assert not left(1000.0), "chance is all that a model leaves"
+    assert not left(1800.0), "most of the dependence is found"
+    assert left(1000.0, std=1.0) and not left(1000.0, std=2.0)
+    assert left(1000.0, worse=1.7, std=2.0)
+    noise = [_left_by_noise(expected, 0.0, std**2, public) for std in (1.0, 2.0, 5.0)]
+    assert noise[0] < 1000 < noise[1] < 1700 < noise[2]
 
 
 def test_a_trial_differs_from_independent_columns_as_much_as_was_seen() -> None:
     expected = np.full((40, 40), 50.0)
     for wrong in (16_000.0, 40_000.0, 80_000.0):
-        trial = Trial.of(expected, wrong, 1.0, generator(1))
-        assert np.abs(trial.drawn - expected).sum() == pytest.approx(wrong, rel=0.1)
+        drawn = _drawn(expected, beyond_chance(wrong, expected), generator(1))
+        assert np.abs(drawn - expected).sum() == pytest.approx(wrong, rel=0.1)
 
 
 def test_pairs_that_differ_by_the_noise_of_the_glance_are_taken_for_equal() -> None:

@@ -229,15 +229,8 @@ class AdaptiveFitting:
             self.pair_weights,
             on_all=self.everything.known_after([*first, *asked]),
             mended=mended_by(counts, before, after),
-            louder=self._louder,
+            worse=self.everything.worse,
         )
-
-    @property
-    def _louder(self) -> float:
-        """Noise on all pairs, if it had no more of the budget than a model has for its pairs, over what it has."""
-        if self.prepared.accounting is Accounting.BASIC:
-            return float(self.rest.epsilon / sum(part.epsilon for part in self.measuring))
-        return math.sqrt(self.rest.rho / sum(part.rho for part in self.measuring))
 
     def _expected(self, model: Mixture, pair: tuple[str, str], place: int) -> Floats:
         one, other = (self.place[name] for name in pair)

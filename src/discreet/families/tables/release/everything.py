@@ -2,7 +2,7 @@
 
 Where columns depend on one another by more than noise hides, every pair is worth measuring, and looks, rounds and an audit
 gain nothing. So single columns are measured first, with little of the budget. Then the rows that independent columns get wrong
-are counted in each pair, with noise. If noise on everything is foreseen to leave fewer rows wrong than a model, the rest of the budget measures
+are counted in each pair, with noise. If noise on everything is expected to leave fewer rows wrong than a model, the rest of the budget measures
 all pairs. Otherwise single columns get the rest of their share, and a model is made.
 
 With Gaussian noise all pairs are measured by their residuals, and single columns first with no more than `residuals` gives them: the
@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -29,9 +29,7 @@ from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.splitting import shares
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
-from discreet.families.tables.estimate.likely_counts import likely
 from discreet.families.tables.estimate.residuals import ResidualTables
-from discreet.families.tables.estimate.wanted_pairs import HELD_PAIR
 from discreet.families.tables.queries.residuals import BinnedTable, Residual
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
 from discreet.families.tables.release.pair_choice import beyond_chance, lost_to_noise
@@ -50,10 +48,10 @@ GLANCED = "what was measured was chosen by a noisy glance at all pairs, which is
 """The numbers that are measured before the glance take part in the choice, so the laws of their noise are those of a fixed choice only nearly."""
 LEAST = 1e-12
 """Stands for a variance of 0 where one divides by it."""
-AS_MEASURED = 0.2
-"""The part of the gain by likely counts that synthetic rows lack: they follow the mean of these and of other counts."""
-MOST_TRIED = 24
-"""Pairs for which likely counts are tried out, about."""
+LEFT = 0.4
+"""The part of the dependence of columns that a model leaves, about."""
+MOST_LEFT = 4.0
+"""A model leaves no more rows wrong in a pair than so many times what noise on everything leaves there."""
 SHAPES = np.geomspace(1e-2, 1e4, 100)
 DEPENDENCES = np.array([2 * math.exp(k * math.log(k) - k - math.lgamma(k + 1)) for k in SHAPES])
 """The mean distance from 1 of numbers that follow a gamma law of mean 1 and each of these shapes."""
@@ -92,6 +90,11 @@ class Everything(Protocol):
         """The share of what is measured before the glance: the number of rows, and single columns."""
         ...
 
+    @property
+    def worse(self) -> float:
+        """How many times as wrong a model is as it would be if its budget had no other uses than pairs."""
+        ...
+
     def one_way_requests(self, share: Budget) -> list[Request]: ...
 
     def pair_requests(self, share: Budget) -> list[Request]: ...
@@ -113,6 +116,7 @@ class AllResiduals:
     glance: Fraction
     parts: tuple[tuple[Residual, Fraction], ...]
     """The share that `residuals` gives to each residual."""
+    worse: ClassVar[float] = 1.0
 
     @property
     def single(self) -> Fraction:
@@ -146,6 +150,8 @@ class AllCells:
     prepared: PreparedAdaptive
     glance: Fraction
     single: Fraction
+    worse: ClassVar[float] = 1.7
+    """With half of the budget there is twice as much Laplace noise."""
 
     def one_way_requests(self, share: Budget) -> list[Request]:
         names = {name for columns in self.prepared.sets for name in columns}
@@ -193,30 +199,28 @@ def noise_is_less(
     *,
     on_all: Tables,
     mended: Mapping[str, float],
-    louder: float,
+    worse: float,
 ) -> bool:
-    """Whether rows that follow noisy tables of all pairs are foreseen to be less wrong than those of a model.
+    """Whether rows that follow noisy tables of all pairs are expected to be less wrong than those of a model.
 
-    What noise leaves is tried out on tables that differ from independent columns as much as was seen. A model leaves what independent
-    columns get wrong, less what is `mended` by more budget for these, or noise that is `louder` by a factor, whichever is less.
+    What noise leaves is tried out on tables that differ from independent columns as much as was seen.
+
+    What a model leaves: independent columns get some rows wrong, less those that are `mended` by more budget for them. In part that is
+    chance, which no model foresees. The rest is dependence, of which a model leaves about `LEFT`, for it finds structure
+    that single pairs do not show. Where few pairs have most of the dependence it measures these alone, with little noise.
     """
     public = generator(0)
     matter = np.array([float(weights[each.pair]) for each in looks])
-    wrong = _believed(looks, matter)
-    mends = np.array([sum(mended[name] for name in each.query.columns) for each in looks])
-    wrong = np.sqrt(np.maximum(wrong**2 - mends, 0.0))
-    trials = [
-        Trial.of(each.expected, float(off), on_all.cell_variance(each.query.columns), public)
-        for each, off in zip(looks, wrong, strict=True)
-    ]
-    noise = np.array([each.missed() for each in trials])
-    # Finding likely counts takes far longer: some pairs tell of all.
-    some = np.argsort(noise)[:: -math.ceil(len(looks) / MOST_TRIED)]
-    kept = sum(trials[place].missed_by_likely_counts() for place in some) / noise[some].sum()
-    by_model = float(matter @ np.minimum(wrong, louder * noise))
-    by_noise = float(matter @ noise)
-    rows = by_noise * (AS_MEASURED + (1 - AS_MEASURED) * min(kept, 1.0))
-    return bool(rows < by_model)
+    by_noise, by_model = np.zeros(len(looks)), np.zeros(len(looks))
+    for place, (each, seen) in enumerate(zip(looks, _believed(looks, matter), strict=True)):
+        columns = each.query.columns
+        wrong = math.sqrt(max(seen**2 - sum(mended[name] for name in columns), 0.0))
+        dependence = beyond_chance(wrong, each.expected)
+        chance = math.sqrt(max(wrong**2 - dependence**2, 0.0))
+        noise = _left_by_noise(each.expected, dependence, on_all.cell_variance(columns), public)
+        by_noise[place] = noise
+        by_model[place] = min(worse * math.hypot(chance, LEFT * dependence), MOST_LEFT * noise)
+    return float(matter @ by_noise) < float(matter @ by_model)
 
 
 def _believed(looks: Sequence[Look], matter: Floats) -> Floats:
@@ -227,37 +231,24 @@ def _believed(looks: Sequence[Look], matter: Floats) -> Floats:
     return np.asarray(np.maximum(usual + (seen - usual) * apart / (apart + doubt + LEAST), 0.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trial:
-    """A table of two columns, drawn as far from independent ones as was seen, and the same with noise."""
+def _left_by_noise(
+    expected: Floats, dependence: float, variance: float, public: Generator
+) -> float:
+    """The rows that noise leaves wrong in a table that is as far from the expected counts as `dependence` and chance make it."""
+    drawn = _drawn(expected, dependence, public)
+    noisy = drawn + math.sqrt(variance) * public.standard_normal(drawn.shape)
+    counts = nearest_counts(noisy, float(drawn.sum()))
+    return max(float(np.abs(counts - drawn).sum()), 1.0)
 
-    expected: Floats
-    drawn: Floats
-    noisy: Floats
-    variance: float
 
-    @classmethod
-    def of(cls, expected: Floats, wrong: float, variance: float, public: Generator) -> Trial:
-        expected = np.maximum(expected, 0.0)
-        means, rows = expected, float(expected.sum())
-        dependence = beyond_chance(wrong, expected) / max(rows, 1.0)
-        if dependence > LEAST_DEPENDENCE:
-            shape = float(np.interp(-dependence, -DEPENDENCES, SHAPES))
-            means = expected * public.gamma(shape, 1 / shape, expected.shape)
-        drawn = public.poisson(means).astype(np.float64)
-        noisy = drawn + math.sqrt(variance) * public.standard_normal(drawn.shape)
-        return cls(expected, drawn, noisy, variance)
-
-    def missed(self) -> float:
-        """The rows that the noisy counts get wrong, once these are plausible."""
-        counts = nearest_counts(self.noisy, float(self.drawn.sum()))
-        return max(float(np.abs(counts - self.drawn).sum()), 1.0)
-
-    def missed_by_likely_counts(self) -> float:
-        """The same for the counts that are likely, which synthetic rows follow."""
-        counts = likely(self.noisy.ravel(), self.expected.ravel(), self.variance, HELD_PAIR)
-        counts *= self.drawn.sum() / max(counts.sum(), 1.0)
-        return float(np.abs(counts - self.drawn.ravel()).sum())
+def _drawn(expected: Floats, dependence: float, public: Generator) -> Floats:
+    """A table that differs from the expected counts by so many rows, besides chance."""
+    means = np.maximum(expected, 0.0)
+    away = dependence / max(float(means.sum()), 1.0)
+    if away > LEAST_DEPENDENCE:
+        shape = float(np.interp(-away, -DEPENDENCES, SHAPES))
+        means = means * public.gamma(shape, 1 / shape, means.shape)
+    return public.poisson(means).astype(np.float64)
 
 
 def mended_by(
