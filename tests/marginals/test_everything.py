@@ -200,6 +200,33 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
     assert math.isclose(std[()], next(e.law.std for e in alone.noisy if e.query == Residual(())))
 
 
+def test_where_single_columns_have_enough_before_the_glance_they_get_no_more(
+    tmp_path: Path,
+) -> None:
+    """Tables of few cells: residuals give single columns more than a model would. All pairs or a model, the budget is spent exactly."""
+    public, names = generator(5), "abcde"
+    columns = "".join(f'[columns.{name}]\nkind = "integer"\nrange = [0, 2]\n' for name in names)
+    schema = Schema.loads(f'dataset = "t"\npeople = 20000\n{columns}')
+    independent = {name: public.integers(0, 3, ROWS) for name in names}
+    equal = dict.fromkeys(names, public.integers(0, 3, ROWS))
+    budget = Budget(rho="1/1000")
+    for number, (table, kind) in enumerate([(independent, "model"), (equal, "residuals")]):
+        reader = release(
+            pa.table(table),
+            schema,
+            budget=budget,
+            workload="marginals(2)",
+            algorithms={"marginals(2)": "adaptive"},
+            ledger=tmp_path / f"{number}.db",
+        )
+        (part,) = reader.release.parts
+        assert part.kind == kind
+        assert sum(each.query == Residual(()) for each in part.noisy) == 1, "measured once"
+        verified = verify(reader.release, thorough=True)
+        assert verified.ok, verified.problems
+        assert verified.allowed.minus(verified.total) == budget.times(0)
+
+
 def test_with_laplace_noise_a_glance_is_taken_where_it_costs_little() -> None:
     text = "marginals(2)"
 

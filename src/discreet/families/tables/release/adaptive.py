@@ -86,11 +86,11 @@ from discreet.schema.completed import completed_names
 AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
 """The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
 without a delta, intervals gain more by it than answers lose."""
-SHARPER = 10
+SHARP_ENOUGH = 5
 """Noise in the sum of all that a glance sees is so many times less than what it is compared with: what noise on everything gets wrong."""
 FINEST = 1 << 14
-SHARP_ENOUGH, MOST_GLANCED = 5, 0.15
-"""The same for Laplace noise, of which half as much costs twice as much; and the most that a glance and what is measured before it may cost."""
+MOST_GLANCED = 0.15
+"""The most that a glance and what is measured before it may cost, with Laplace noise."""
 HALVINGS = 30
 SMOOTHED = 0.5
 """The part of the noise in the table of a column that smoothing leaves, about."""
@@ -210,7 +210,7 @@ class PreparedAdaptive(PreparedClass):
         )
         found = AllResiduals(self, self._glance(people, drowning), parts)
         is_cheap = found.glance <= looking_share(drowning) / ROUNDS
-        return found if is_cheap and found.single < one_way_share(drowning) else None
+        return found if is_cheap else None
 
     @property
     def _measured_whole(self) -> PreparedResiduals | PreparedMarginals | None:
@@ -239,7 +239,9 @@ class PreparedAdaptive(PreparedClass):
     def _glance(self, people: int, drowning: float) -> Fraction:
         """The share of the budget for a glance at all pairs: what it needs, and no less than one coarseness of a look gets."""
         moved = ModelDistance((), "").sensitivity(self.schema).l2_squared
-        wanted = 2 * people * drowning / SHARPER  # the deviation of the mean distance of a pair
+        wanted = (
+            2 * people * drowning / SHARP_ENOUGH
+        )  # the deviation of the mean distance of a pair
         whole = 2 * float(self.share.rho) * wanted**2
         if (
             whole <= moved

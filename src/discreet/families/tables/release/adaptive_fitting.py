@@ -107,6 +107,8 @@ class AdaptiveFitting:
         first, glance = one_way, Fraction(0)
         if self.everything is not None:
             first, glance = self.everything.single, self.everything.glance
+            one_way = max(one_way, first)
+        self.is_more_left = one_way > first
         pairs = 1 - one_way - glance - looking - prepared.audit
         parts = shares(
             prepared.share,
@@ -157,7 +159,9 @@ class AdaptiveFitting:
             first = self.everything.one_way_requests(self.one_way)
         self._measure_one_way(first)
         if self.everything is not None:
-            more = self.prepared.one_way_requests(sets, self.more, matter)
+            more = (
+                self.prepared.one_way_requests(sets, self.more, matter) if self.is_more_left else []
+            )
             asked = self.everything.pair_requests(self.rest)
             if self._is_all_worth_it(first, more, asked):
                 self.measured += self.grant.measure(asked)
@@ -168,7 +172,8 @@ class AdaptiveFitting:
                     replace(each, theorem=f"{each.theorem}; {GLANCED}") for each in claims
                 )
                 return replace(part, facts={**part.facts, GLANCE: GLANCED}), claims
-            self._measure_one_way(more)
+            if more:
+                self._measure_one_way(more)
         self.levels = [
             [even_bins(one, most) for most in (*LEVELS, max(self.sizes) + 1)] for one in self.one
         ]

@@ -3,10 +3,9 @@
 One table: noise on its cells, which nothing linear improves on. Several: noise on cells or on
 residuals, whichever has the smaller expected error. Both predict it, noise on residuals exactly. Where the schema says how many
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
-that is the smaller one; and where noise on everything would leave tables more wrong than
+that is clearly the smaller one; and where noise on everything would leave tables more wrong than
 right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
-spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything. Beside noise on everything in the
-same accounting it is therefore preferred in doubt (`beside_everything`).
+spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything (`beside_everything`).
 
 `automatic-even` spreads rows that a column leaves out over its cells: see `residuals-even` and `adaptive-even`.
 """
@@ -31,8 +30,8 @@ from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
-IN_DOUBT = 1.05
-"""By so much the adaptive release may be foreseen to be worse and is still made, if a glance at all pairs decides what it measures."""
+SURELY_BETTER = 0.85
+"""The adaptive release is made if its error is foreseen to be at most this part of that of noise on everything: forecasts of a model are less certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,7 @@ class AutomaticMarginals:
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
         if _variation(best, schema.people) >= DROWNED:
             return planned
-        in_doubt = IN_DOUBT if planned.everything() is not None else 1.0
-        return best if in_doubt * best.weighed() <= planned.beside_everything() else planned
+        return planned if planned.beside_everything() < SURELY_BETTER * best.weighed() else best
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:
