@@ -83,12 +83,16 @@ class Table:
         return float(np.mean(found))
 
 
-def released(table: Table, epsilon: str, algorithm: str = "automatic-even") -> ReleaseReader:
+def released(
+    table: Table, budget: str | Budget, algorithm: str = "automatic-even"
+) -> ReleaseReader:
+    """A release for this epsilon and the usual delta, or for a whole budget."""
+    own = budget if isinstance(budget, Budget) else Budget(epsilon=budget, delta=DELTA)
     with tempfile.TemporaryDirectory() as folder:
         return release(
             table.path,
             table.schema,
-            budget=Budget(epsilon=epsilon, delta=DELTA),
+            budget=own,
             workload=WORKLOAD,
             algorithms={WORKLOAD: algorithm},
             ledger=Path(folder) / "ledger.db",

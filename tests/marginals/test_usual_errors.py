@@ -120,6 +120,17 @@ def test_a_misfit_is_what_was_measured_or_what_other_tables_have_where_noise_hid
     assert hidden[20] == pytest.approx(3, rel=0.5)
 
 
+@pytest.mark.parametrize("true", [10.0, 40.0])
+def test_tables_whose_distances_noise_hides_tell_together_how_far_a_model_is_off(true):
+    """A hundred distances, each with noise of 14,000 rows: their mean has noise of 1,400. No misfit may be above 60, and that says nothing else."""
+    far = [100 * true + 20_000 * (-1) ** place for place in range(100)]
+    sizes = np.full(100, 50.0)
+    parts = [14_000.0] * 100, [100 * KNOTS] * 100, QUIET * 100, sizes, [60.0] * 100, MANY * 100
+    found = misfits_of(far, *parts)
+    assert true / 2 < typical(found).mean() < 2 * true
+    assert (found[:, true < MISFITS].sum(axis=1) > 0.2).all(), "far more may be off"
+
+
 def test_misfits_of_large_cells_follow_those_of_other_large_cells():
     """Misfits that double from table to table with their counts: a hidden one at either end is foreseen on its own side."""
     sizes = 4.0 ** np.arange(-6, 7)

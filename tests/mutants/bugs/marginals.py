@@ -340,6 +340,17 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="what-cannot-be-so-far-off-is-counted-as-unlikely-table-by-table",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/misfits.py",
+        old="possible * likelihood) / kept",
+        new="possible * likelihood)",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_tables_whose_distances_noise_hides_tell_together_how_far_a_model_is_off",
+        ),
+    ),
+    Mutant(
         name="distances-of-other-tables-stand-for-a-tables-own",
         trap=42,
         file="src/discreet/families/tables/answer/models/misfits.py",

@@ -67,25 +67,28 @@ def misfits_of(
     shown = [_likelihood(*each) for each in zip(distances, noise, expected, columns, strict=True)]
     chances = [CHANCES if each else CERTAIN for each in one_is_free]
     likelihood = np.stack([own @ seen for own, seen in zip(chances, shown, strict=True)])
-    likelihood /= 1 + (np.exp(EXPECTED) / np.asarray(farthest)[:, None]) ** STEEP
+    possible = 1 / (1 + (np.exp(EXPECTED) / np.asarray(farthest)[:, None]) ** STEEP)
     logs = np.log(np.maximum(sizes, 1e-9))
     shifts = np.outer(logs - logs.mean(), SLOPES)
     low = math.floor((CENTRES[0] + shifts.min()) / STEP)
     high = math.ceil((CENTRES[-1] + shifts.max()) / STEP)
     priors = _priors(STEP * np.arange(low, high + 1))  # centre, spread, misfit
-    fits = np.einsum("csk,tk->tcs", priors, likelihood)
+    # A prior that reaches beyond what is possible is cut off there. It is no less likely for that, so what is left counts as the whole.
+    kept = np.maximum(np.einsum("csk,tk->tcs", priors, possible), 1e-300)
+    fits = np.einsum("csk,tk->tcs", priors, possible * likelihood) / kept
     places: Integers = (
         np.rint((CENTRES[None, :, None] + shifts[:, None, :]) / STEP).astype(int) - low
     )
     table = np.arange(len(likelihood))[:, None, None]
     fit = fits[table, places]  # table, centre, slope, spread
     together = np.log(np.maximum(fit, 1e-300)).sum(axis=0)
+    # Nor is the mean of all beyond what is possible.
+    together -= np.log1p((np.exp(CENTRES) / np.median(farthest)) ** STEEP)[:, None, None]
     weights = np.exp(together - together.max())
     weights /= weights.sum()
     own = np.zeros(fits.shape)
     np.add.at(own, (table, places), weights / np.maximum(fit, 1e-300))
-    prior = np.einsum("tcs,csk->tk", own, priors)
-    prior /= 1 + (np.exp(EXPECTED) / np.asarray(farthest)[:, None]) ** STEEP
+    prior = np.einsum("tcs,csk->tk", own / kept, priors) * possible
     parts = zip(prior, chances, shown, strict=True)
     found = np.stack([(own @ chance) * seen for own, chance, seen in parts])
     return np.asarray(found / found.sum(axis=1, keepdims=True))

@@ -124,6 +124,15 @@ class TableLibrary:
         """What other families say of sums of cells."""
         return summed_cells(self._library)
 
+    @property
+    def most_columns(self) -> int:
+        """The most columns that anything is known of together."""
+        queries = [each.query for each in self.residuals.measured]
+        measured = [
+            each.columns for each in queries if isinstance(each, Residual | BinnedTable | Parity)
+        ]
+        return max(map(len, [*measured, *(each.columns for each in self.tables), *self.models]))
+
     def sets_together(self, sets: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         """The columns of some tables, and of all tables with noise on each cell that are about the same rows."""
         measured = (table.columns for table in self._complete())
