@@ -89,6 +89,7 @@ def test_a_glob_passes_over_what_a_broken_run_left_behind(tmp_path: Path) -> Non
         pq.write_table(TABLE, tmp_path / place)
     assert counted(str(tmp_path / "_data" / "**" / "*.parquet")) == ANSWER
 
+
 @pytest.mark.parametrize(
     "name", ["a[1].parquet", "a?.parquet", "*.parquet", "d[1]/a.parquet", "who=*/a.parquet"]
 )
@@ -101,7 +102,7 @@ def test_no_name_of_a_file_is_taken_for_a_pattern(tmp_path: Path, name: str) -> 
     for source in (tmp_path, tmp_path / pattern, tmp_path / name, (tmp_path / name).parent):
         if source == tmp_path / "*.parquet":
             continue  # the user's own pattern
-        with pytest.raises(BadSource, match="holds .*No row was read") as caught:
+        with pytest.raises(BadSource, match=r"holds .*No row was read") as caught:
             open_engine(str(source), SCHEMA)
         assert repr(str(tmp_path / name)) in str(caught.value)
     (tmp_path / name).unlink()
