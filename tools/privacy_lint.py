@@ -44,6 +44,7 @@ PATH = (
     "queries/measurable.py",
     "families/tables/queries/residuals.py",
     "queries/scores.py",
+    "queries/group_choices.py",
     "queries/tallies.py",
     "queries/tree.py",
     "privacy/budget.py",

@@ -90,6 +90,68 @@ def test_a_glob_passes_over_what_a_broken_run_left_behind(tmp_path: Path) -> Non
     assert counted(str(tmp_path / "_data" / "**" / "*.parquet")) == ANSWER
 
 
+@pytest.mark.parametrize(
+    "name", ["a[1].parquet", "a?.parquet", "*.parquet", "d[1]/a.parquet", "who=*/a.parquet"]
+)
+def test_no_name_of_a_file_is_taken_for_a_pattern(tmp_path: Path, name: str) -> None:
+    """DuckDB would read `a1` in the place of `a[1]`, so twice: one row would move a count by 2."""
+    for place in ("a1.parquet", "d1/a.parquet", "who=1/a.parquet", name):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        pq.write_table(TABLE, tmp_path / place)
+    pattern = "**/*.parquet"
+    for source in (tmp_path, tmp_path / pattern, tmp_path / name, (tmp_path / name).parent):
+        if source == tmp_path / "*.parquet":
+            continue  # the user's own pattern
+        with pytest.raises(BadSource, match=r"holds .*No row was read") as caught:
+            open_engine(str(source), SCHEMA)
+        assert repr(str(tmp_path / name)) in str(caught.value)
+    (tmp_path / name).unlink()
+    assert sum(counted(str(tmp_path / pattern))[0]) == 3 * TABLE.num_rows
+
+
+def test_no_table_of_a_view_is_taken_for_a_pattern(tmp_path: Path) -> None:
+    """A public table, joined by any column, could be that of the people."""
+    view = View(
+        "SELECT v.who, r.a, r.b FROM visits v JOIN rates r ON v.a = r.a",
+        (("visits", "t1.parquet"), ("rates", "t[1].parquet")),
+        ("rates",),
+        "who",
+    )
+    schema = replace(SCHEMA, unit=PrivacyUnit("who"), view=view)
+    pq.write_table(TABLE.append_column("who", pa.array([1, 2, 3])), tmp_path / "t1.parquet")
+    pq.write_table(TABLE, tmp_path / "t[1].parquet")
+    with pytest.raises(BadSource, match="No row was read"):
+        open_engine(str(tmp_path), schema)
+
+
+def test_csv_and_duckdb_files_of_any_name_are_read_by_it(tmp_path: Path) -> None:
+    for name, shown in (("t1", ["9"]), ("t[1]", ["3"]), ("t*", ["5"])):
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + "".join(f"{a},x\n" for a in shown))
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as made:
+            made.execute(f"CREATE TABLE t AS SELECT {shown[0]} AS a, 'x' AS b")
+    for kind in ("csv", "duckdb"):
+        assert counted(str(tmp_path / f"t[1].{kind}"))[0][3] == 1
+
+
+def test_a_temporary_directory_that_duckdb_takes_for_a_pattern_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a[1]").mkdir()
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "a[1]"))
+    with pytest.raises(BadSource, match="TMPDIR"):
+        open_engine(str(tmp_path / "t.csv"), SCHEMA)
+
+
+def test_a_folder_that_is_called_like_a_home_is_not_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "~").mkdir()
+    pq.write_table(TABLE, tmp_path / "~" / "t.parquet")
+    monkeypatch.chdir(tmp_path)
+    assert counted("~") == ANSWER
+
+
 def test_an_arrow_dataset_counts_no_file_twice(tmp_path: Path) -> None:
     """By a link, by its name given twice, or as a part of two datasets."""
     pq.write_table(TABLE, tmp_path / "part.parquet")

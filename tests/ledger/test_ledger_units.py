@@ -16,6 +16,7 @@ from discreet.ledger import ChangeKind, Ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
+from discreet.schema import Schema
 from tests.paying import events
 
 ROW = Protected()
@@ -41,6 +42,86 @@ def test_the_first_charge_says_whom_a_cap_protects_unless_the_cap_did(ledger):
     with pytest.raises(WrongUnit):
         pay(ledger, PERSON, Budget(epsilon="1/4"), "a", dataset="firms")
     assert ledger.protects("nowhere") is None
+
+
+def read_as(unit: str, csv: str = "") -> Protected:
+    """Whom a schema with such a unit and such options of files protects."""
+    return Schema.loads(
+        f'dataset = "people"\n[unit]\n{unit}\n[csv]\n{csv}\n[columns.age]\nkind = "integer"\nrange = [0, 9]\n'
+    ).protects
+
+
+WHO = 'identifier = "who"'
+
+
+@pytest.mark.parametrize(
+    ("unit", "one", "other", "named"),
+    [
+        (WHO, "trim = true", "", "`trim`"),
+        (WHO, "", 'quote = ""', "`quote`"),
+        (WHO, 'delimiter = ";"', 'delimiter = "\\t"', "`delimiter`"),
+        (WHO, 'encoding = "cp1252"', 'encoding = "latin-1"', "`encoding`"),
+        (WHO, 'null_strings = ["", "NA"]', "", "`null_strings`"),
+        (WHO, 'names = ["who", "age"]', 'names = ["age", "who"]', "`names`"),
+        (WHO, "quoted_line_breaks = true", "trim = true", "`quoted_line_breaks`, `trim`"),
+        ("", "quoted_line_breaks = true", "", "`quoted_line_breaks`"),
+        ("", 'encoding = "utf-16"', "", "`encoding`"),
+        ("", 'quoted_line_breaks = true\nquote = "\'"', "quoted_line_breaks = true", "`quoted_"),
+    ],
+)
+def test_charges_under_one_cap_tell_people_and_rows_apart_in_one_way(
+    ledger, unit, one, other, named
+):
+    """` ann` and `ann` are one person where blanks are trimmed, and two elsewhere: then the losses do not add."""
+    ledger.declare("people", Budget(epsilon=1))
+    pay(ledger, read_as(unit, one), Budget(epsilon="1/4"), "a")
+    before = events(ledger)
+    for convert in (False, True):
+        with pytest.raises(WrongUnit, match=named) as refused:
+            pay(ledger, read_as(unit, other), Budget(epsilon="1/4"), "b", convert_unit=convert)
+    assert "no row was read" in str(refused.value)
+    assert events(ledger) == before
+    pay(ledger, read_as(unit, one), Budget(epsilon="1/4"), "b")
+
+
+@pytest.mark.parametrize(
+    ("unit", "one", "other"),
+    [
+        ("", "trim = true", 'null_strings = ["", "NA"]'),
+        ("", 'encoding = "cp1252"', 'delimiter = ";"'),
+        (WHO, 'decimal = ","', 'date_format = "%d.%m.%Y"'),
+        (WHO, 'names = ["who", "age", "x"]', 'names = ["who", "y", "age"]'),
+    ],
+)
+def test_other_options_of_files_may_differ_under_one_cap(ledger, unit, one, other):
+    ledger.declare("people", Budget(epsilon=1), protects=read_as(unit, one))
+    pay(ledger, read_as(unit, other), Budget(epsilon="1/4"), "a")
+
+
+def test_a_cap_that_was_recorded_without_options_is_about_the_usual_ones(ledger):
+    """What ledgers wrote before: the texts of the usual options are the old ones."""
+    assert read_as(WHO).text == "add-remove person 1 who" and read_as("").text == "add-remove row"
+    ledger.declare("people", Budget(epsilon=1), protects=Protected(Adjacency.ADD_REMOVE, "who"))
+    pay(ledger, read_as(WHO), Budget(epsilon="1/4"), "a")
+    with pytest.raises(WrongUnit, match="trim"):
+        pay(ledger, read_as(WHO, "trim = true"), Budget(epsilon="1/4"), "b")
+
+
+def test_tables_that_are_about_nobody_are_the_same_under_one_cap(ledger):
+    """A row of a table that is declared public is hidden by nothing."""
+    kind = '[columns.age]\nkind = "integer"\nrange = [0, 9]\n'
+
+    def view(public: str) -> Protected:
+        sql = "SELECT v.who, s.age FROM visits v JOIN staff s ON v.who = s.who"
+        tables = '{visits = "v.parquet", staff = "s.parquet"}'
+        return Schema.loads(
+            f'dataset = "people"\n[unit]\n{WHO}\n[view]\nsql = "{sql}"\ntables = {tables}\npublic = {public}\n{kind}'
+        ).protects
+
+    ledger.declare("people", Budget(epsilon=1), protects=view("[]"))
+    pay(ledger, read_as(WHO), Budget(epsilon="1/4"), "a")
+    with pytest.raises(WrongUnit, match="`public`"):
+        pay(ledger, view('["staff"]'), Budget(epsilon="1/4"), "b")
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,8 @@ def test_what_no_theorem_bounds_or_promises_nothing_is_refused():
         Protected(Adjacency.CHANGE_ONE),
         Protected(Adjacency.ADD_REMOVE, "person", 7),
         Protected(Adjacency.CHANGE_ONE, "a person's 2 number ", 1),
+        Protected(reading="quoted_line_breaks=01234567"),
+        Protected(Adjacency.ADD_REMOVE, "a person: who", 2, "encoding=89abcdef;trim=01234567"),
     ],
 )
 def test_whom_a_charge_protects_is_written_and_read_back(protects):
@@ -99,3 +101,22 @@ def test_max_rows_is_recorded_and_compared_with_nothing():
     assert steps(charge=many, cap=few) == 1
     with pytest.raises(BadInput, match="max_rows"):
         Protected(max_rows=2)
+
+
+def test_steps_are_counted_between_those_who_are_told_apart_alike():
+    """What decides rows must be the same everywhere, what decides people where both are about people."""
+    row, changed = Protected(), Protected(Adjacency.CHANGE_ONE)
+    person = Protected(Adjacency.ADD_REMOVE, "who", 1, ";trim=01234567")
+    other = Protected(Adjacency.ADD_REMOVE, "who", 1, ";trim=89abcdef")
+    broken = Protected(reading="quoted_line_breaks=01234567")
+    people = Protected(Adjacency.ADD_REMOVE, "who", 1, "quoted_line_breaks=01234567;trim=01234567")
+    replaced = Protected(Adjacency.CHANGE_ONE, "who", 1, ";trim=01234567")
+    assert steps(charge=person, cap=person) == 1
+    assert steps(charge=person, cap=replaced) == 2
+    assert steps(charge=person, cap=row) == 2 and steps(charge=person, cap=changed) == 4
+    assert steps(charge=people, cap=broken) == 2
+    for charge, cap in [
+        (person, other), (other, replaced), (broken, row), (row, broken), (broken, changed),
+        (people, row), (person, broken), (people, person),
+    ]:  # fmt: skip
+        assert steps(charge=charge, cap=cap) is None

@@ -14,7 +14,8 @@ import pytest
 
 import discreet as dc
 from discreet.privacy.adjacency import Adjacency
-from discreet.queries.group_choices import CellScores, GroupScores, RankScores
+from discreet.queries.group_choices import CellScores, RankScores
+from discreet.queries.scores import GroupScores
 from discreet.queries.tallies import Cells, Tally
 
 SCHEMA = dc.Schema.loads(

@@ -43,7 +43,6 @@ from discreet.ledger.entry import Entry
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
-from discreet.queries.group_choices import GroupScores
 from discreet.queries.measurable import (
     SATURATION,
     ClampedSum,
@@ -54,7 +53,7 @@ from discreet.queries.measurable import (
     TallyQuery,
     counted_for,
 )
-from discreet.queries.scores import Score
+from discreet.queries.scores import GroupScores, Score
 from discreet.queries.tallies import Key, Tally, WeightedCounts, keys_touched
 from discreet.queries.tree import Tree
 from discreet.questions.expressions import Expression

@@ -114,7 +114,7 @@ def _parquet_below(folder: Path) -> list[str]:
     """The Parquet files in a directory."""
     shown = [one for one in folder.rglob("*") if not _is_left_behind(one.relative_to(folder).parts)]
     named = [one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
-    found = sorted(str(one) for one in named if one.is_file())
+    found = sorted(str(one.absolute()) for one in named if one.is_file())  # else `~` is a home
     if not found:
         raise BadSource(f"There is no Parquet file in the directory {str(folder)!r}.")
     return found

@@ -169,7 +169,7 @@ class Account:
             raise WrongUnit(
                 f"Refused: the cap of dataset '{self.dataset}' protects {self.protects}, and this charge "
                 f"protects {protects}: {reason}. Nothing was charged and no row was read. Use a schema with "
-                "the cap's adjacency and unit, or give the dataset another name and a cap of its "
+                "the cap's adjacency, unit and options, or give the dataset another name and a cap of its "
                 "own. Then no cap bounds what the same people lose under both names."
             )
         return size

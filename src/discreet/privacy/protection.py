@@ -28,13 +28,17 @@ with its delta), k^2 rho (Bun and Steinke 2016, proposition 1.9), k mu (Dong, Ro
 - No number of changes makes a row more: a change-one release may publish the exact number of rows.
 - A person may have any number of rows, so no number of rows is enough for a person; and one person of an
   identifier may have rows of any number of another identifier ("same" above: the same column).
+- What is one row, and who is one person, also depends on how a file is read: with `trim`, `ann` and ` ann` are
+  one person, without it two. So charges add only if all that decides it is the same (`Protected.reading`). Of a
+  person's charge under a cap for rows, what decides rows must be.
 - A row that is changed may be a person's only one. Then a person less is needed, which no number of
   changes of persons gives: none, and not two.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -62,14 +66,16 @@ class Protected:
     identifier: str | None = None
     max_rows: int = 1
     """How many rows of an identifier a mechanism keeps. It is recorded and compared with nothing."""
+    reading: str = ""
+    """How rows, and then people, are told apart, as far as it is not as usual: `option=digest,...;option=digest,...`."""
 
     def __post_init__(self) -> None:
         PrivacyUnit(self.identifier, self.max_rows)  # refuses what makes no unit
 
     @classmethod
-    def by(cls, adjacency: Adjacency, unit: PrivacyUnit) -> Protected:
-        """Whom a schema with this adjacency and unit protects."""
-        return cls(adjacency, unit.identifier, unit.max_rows)
+    def by(cls, adjacency: Adjacency, unit: PrivacyUnit, reading: str = "") -> Protected:
+        """Whom a schema with this adjacency, unit and reading protects."""
+        return cls(adjacency, unit.identifier, unit.max_rows, reading)
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -79,9 +85,10 @@ class Protected:
     @property
     def text(self) -> str:
         """Canonical, for files."""
+        read = f":{self.reading}" if self.reading else ""
         if self.identifier is None:
-            return f"{self.adjacency.value} row"
-        return f"{self.adjacency.value} person {self.max_rows} {self.identifier}"
+            return f"{self.adjacency.value} row{read}"
+        return f"{self.adjacency.value} person{read} {self.max_rows} {self.identifier}"
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Plain data, for JSON."""
@@ -89,6 +96,7 @@ class Protected:
             "adjacency": self.adjacency.value,
             "identifier": self.identifier,
             "max_rows": self.max_rows,
+            "reading": self.reading,
         }
 
     def __str__(self) -> str:
@@ -101,17 +109,19 @@ class Protected:
 
     def is_same(self, other: Protected) -> bool:
         """Whether both are about the same neighbours, so that losses add."""
-        return (self.adjacency, self.identifier) == (other.adjacency, other.identifier)
+        mine, theirs = (self.adjacency, self.identifier), (other.adjacency, other.identifier)
+        return (*mine, self.reading) == (*theirs, other.reading)
 
 
 @lru_cache(maxsize=256)
 def protected_in(text: str) -> Protected:
     """The inverse of `Protected.text`."""
     adjacency, kind, *rest = text.split(" ", 3)
+    kind, _, reading = kind.partition(":")
     if kind == "row":
-        found = Protected(Adjacency(adjacency))
+        found = Protected(Adjacency(adjacency), reading=reading)
     else:
-        found = Protected(Adjacency(adjacency), rest[1], int(rest[0]))
+        found = Protected(Adjacency(adjacency), rest[1], int(rest[0]), reading)
     if found.text != text:
         raise ValueError("whom a charge protects is not spelt canonically")
     return found
@@ -125,8 +135,10 @@ def steps(*, charge: Protected, cap: Protected) -> int | None:
         return 1
     if not adds:
         return None
+    if charge.reading.partition(";")[0] != cap.reading.partition(";")[0]:
+        return None
     if charge.identifier == cap.identifier:
-        return 2 if changes else None
+        return 2 if changes and charge.reading == cap.reading else None
     if cap.identifier is None:
         return 4 if changes else 2
     return None
@@ -138,6 +150,10 @@ def why_not(*, charge: Protected, cap: Protected) -> str:
         return f"one '{cap.identifier}' may have any number of rows"
     if charge.identifier != cap.identifier and cap.identifier is not None:
         return f"one '{cap.identifier}' may have rows of any number of '{charge.identifier}'"
+    if steps(charge=replace(charge, reading=cap.reading), cap=cap) is not None:
+        words = {*re.split("[,;]", charge.reading)} ^ {*re.split("[,;]", cap.reading)}
+        named = ", ".join(sorted({f"`{word.partition('=')[0]}`" for word in words if word}))
+        return f"the two schemas differ in {named}, so one row or person of this charge may be several to the cap"
     return "a change-one charge may reveal the exact number of rows or people, so it does not hide one more"
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -25,21 +24,6 @@ from discreet.schema import Schema
 
 MOST_STEPS = 1000
 """Denominators of the levels that are scored: finer ones are rounded to them."""
-
-
-class GroupScores(Protocol):
-    """One row of scores a group."""
-
-    @property
-    def tally(self) -> Tally:
-        """What is counted."""
-        ...
-
-    def sensitivity(self, schema: Schema) -> int:
-        """How far one unit moves any score of each group, added up over the groups."""
-        ...
-
-    def evaluate(self, counts: Counts, schema: Schema) -> Counts: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from discreet.queries.measurable import Counts
+from discreet.queries.tallies import Tally
 from discreet.schema import Schema
 
 
@@ -26,3 +27,18 @@ class Score(Protocol):
     @property
     def sampler(self) -> str | None:
         """Where candidates are too many to list, the place of what draws the number of one."""
+
+
+class GroupScores(Protocol):
+    """One row of scores a group."""
+
+    @property
+    def tally(self) -> Tally:
+        """What is counted."""
+        ...
+
+    def sensitivity(self, schema: Schema) -> int:
+        """How far one unit moves any score of each group, added up over the groups."""
+        ...
+
+    def evaluate(self, counts: Counts, schema: Schema) -> Counts: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
 
@@ -71,6 +73,26 @@ class CsvOptions:
             found += text_mistakes(text, "a text of `null_strings`")
         return found
 
+    def telling_rows_apart(self) -> list[str]:
+        """Which bytes are one row: what of it is not as usual, as short words for the ledger."""
+        found = []
+        if self.encoding.startswith("utf-16"):  # others have the same bytes for the end of a line
+            found += [digested("encoding", self.encoding)]
+        if self.quoted_line_breaks:
+            found += [digested("quoted_line_breaks", [self.quote, self.delimiter])]
+        return found
+
+    def telling_people_apart(self, identifier: str) -> list[str]:
+        """The same of who is one person: what changes the text of the identifier."""
+        usual = CsvOptions()
+        names = ("header", "trim", "quote", "delimiter", "encoding", "null_strings")
+        mine = [(name, getattr(self, name)) for name in names]
+        found = [digested(name, value) for name, value in mine if value != getattr(usual, name)]
+        if self.names is not None:
+            place = [*map(folded, self.names)].index(folded(identifier))
+            found += [digested("names", place)]
+        return found
+
     def rewritings(self, kind: str) -> list[tuple[str, str]]:
         """What brings a text into the form that `values` reads: patterns of RE2, and what replaces each match, in order.
 
@@ -93,6 +115,11 @@ class CsvOptions:
             found += [(f"^{gap}{form}{clock}{gap}$", padded)]
             found += [("^@([0-9]{4})-0?([0-9]{2})-0?([0-9]{2})", r"\1-\2-\3")]
         return found
+
+
+def digested(option: str, value: object) -> str:
+    """An option and its value as one short word."""
+    return f"{option}={hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]}"
 
 
 def clashes(names: tuple[str, ...] | list[str]) -> list[tuple[str, str]]:

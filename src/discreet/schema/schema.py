@@ -13,7 +13,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
 from discreet.privacy.protection import Protected
 from discreet.schema.columns.column import Column, folded, text_mistakes
-from discreet.schema.csv_options import CsvOptions, clashes
+from discreet.schema.csv_options import CsvOptions, clashes, digested
 from discreet.schema.impossible import Impossible, impossible_mistakes
 from discreet.schema.reading import MOST_BYTES, Parts, read
 from discreet.schema.views import View
@@ -137,7 +137,19 @@ class Schema:
     @property
     def protects(self) -> Protected:
         """Whom a charge under this schema protects."""
-        return Protected.by(self.adjacency, self.unit)
+        return Protected.by(self.adjacency, self.unit, self._reading())
+
+    def _reading(self) -> str:
+        """What tells rows and people apart, where it is not as usual; see `Protected.reading`."""
+        whose, csv, view = self.unit.identifier, self.csv, self.view
+        of_rows, of_people = csv.telling_rows_apart(), list[str]()
+        if whose is not None:
+            of_people = csv.telling_people_apart(whose)
+        if view is not None and view.public:
+            public = set(map(folded, view.public))
+            files = sorted(file.casefold() for name, file in view.tables if folded(name) in public)
+            of_people += [digested("public", files)]
+        return ",".join(of_rows) + ";" * bool(of_people) + ",".join(of_people)
 
     def column(self, name: str) -> Column:
         """The column of that name, exactly or as a SQL engine folds it."""

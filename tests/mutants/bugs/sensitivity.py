@@ -243,4 +243,23 @@ SENSITIVITY = (
             "tests/engines/test_sources.py::test_a_glob_passes_over_what_a_broken_run_left_behind",
         ),
     ),
+    Mutant(
+        name="names-of-files-are-taken-for-patterns",
+        trap=3,
+        file="src/discreet/engines/duckdb/scan.py",
+        old="    _refuse_patterns(files)\n    named = [",
+        new="    named = [",
+        tests=("tests/engines/test_sources.py::test_no_name_of_a_file_is_taken_for_a_pattern",),
+    ),
+    Mutant(
+        name="a-name-with-brackets-is-taken-for-a-pattern",
+        trap=3,
+        file="src/discreet/engines/duckdb/scan.py",
+        old='r"[*?[]"',
+        new='r"[*?]"',
+        tests=(
+            "tests/engines/test_sources.py::test_no_name_of_a_file_is_taken_for_a_pattern",
+            "tests/engines/test_sources.py::test_no_table_of_a_view_is_taken_for_a_pattern",
+        ),
+    ),
 )

@@ -18,7 +18,54 @@ PROTECTED = "src/discreet/privacy/protection.py"
 COMPARED = """        size = steps(charge=protects, cap=self.protects)
 """
 
+READ = "tests/ledger/test_ledger_units.py::test_charges_under_one_cap_tell_people_and_rows_apart_in_one_way"
+APART = "tests/privacy/test_protection.py::test_steps_are_counted_between_those_who_are_told_apart_alike"
+
 UNITS_AND_LOCKS = (
+    Mutant(
+        name="a-cap-does-not-look-how-people-are-told-apart",
+        trap=3,
+        file=PROTECTED,
+        old="        return (*mine, self.reading) == (*theirs, other.reading)\n",
+        new="        return mine == theirs\n",
+        tests=(READ, APART),
+    ),
+    Mutant(
+        name="the-ledger-forgets-how-people-are-told-apart",
+        trap=3,
+        file=PROTECTED,
+        old='        read = f":{self.reading}" if self.reading else ""\n',
+        new='        read = ""\n',
+        tests=(
+            "tests/privacy/test_protection.py::test_whom_a_charge_protects_is_written_and_read_back",
+        ),
+    ),
+    Mutant(
+        name="a-row-of-several-lines-is-charged-like-one-line",
+        trap=3,
+        file=PROTECTED,
+        old='    if charge.reading.partition(";")[0] != cap.reading.partition(";")[0]:\n',
+        new='    if charge.reading == ";" != cap.reading:\n',
+        tests=(APART,),
+    ),
+    Mutant(
+        name="blanks-around-an-identifier-tell-nobody-apart",
+        trap=3,
+        file="src/discreet/schema/csv_options.py",
+        old='("header", "trim", "quote", ',
+        new='("header", "quote", ',
+        tests=(READ,),
+    ),
+    Mutant(
+        name="a-public-table-may-be-peoples-under-the-same-cap",
+        trap=3,
+        file="src/discreet/schema/schema.py",
+        old="        if view is not None and view.public:\n",
+        new="        if view is not None and not view.sql:\n",
+        tests=(
+            "tests/ledger/test_ledger_units.py::test_tables_that_are_about_nobody_are_the_same_under_one_cap",
+        ),
+    ),
     Mutant(
         name="a-cap-does-not-look-whom-a-charge-protects",
         trap=3,
@@ -52,7 +99,7 @@ UNITS_AND_LOCKS = (
         new="    if not adds and charge.identifier != cap.identifier:\n        return None\n",
         more=(
             (
-                "        return 2 if changes else None\n",
+                "        return 2 if changes and charge.reading == cap.reading else None\n",
                 "        return 2\n",
             ),
         ),

@@ -100,7 +100,18 @@ def describe(session: Session, source: Source) -> list[SourceColumn]:
     return frame_columns(source)
 
 
+def _refuse_patterns(files: Sequence[str]) -> None:
+    """DuckDB takes such a name for a pattern, and would read another file in its place, or one file twice."""
+    for one in files:
+        if re.search(r"[*?[]", one):
+            raise BadSource(
+                f"The path {one!r} holds *, ? or [, by which DuckDB would find other files. No row was read. Rename the "
+                "file or the folder (of temporary files: set TMPDIR to another one)."
+            )
+
+
 def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
+    _refuse_patterns(files)
     named = [
         exp.EQ(this=exp.to_identifier(option), expression=value)
         for option, value in options.items()
@@ -119,6 +130,7 @@ def _open_csv(session: Session, source: Source, schema: Schema) -> Scan:
     columns = [SourceColumn(place, name) for place, name in enumerate(names)]
     found = locate(schema, columns, names_are_public=schema.csv.names is not None)
     folder = session.lock_to_private_files()
+    _refuse_patterns([str(folder)])  # before the charge
     parts = CsvParts(source.files, schema.csv, len(names), folder)
     fields = tuple((f"f{column.place}", "VARCHAR") for column in found)
     return Scan(exp.table_("no_rows"), fields, parts)
