@@ -158,7 +158,7 @@ REFUSED = {
     "SELECT count(*) FROM people WHERE EXISTS (SELECT 3)": "EXISTS",
     "SELECT count(*) FROM people WHERE age = ?": "parameter",
     "SELECT count(*) FROM people WHERE age = 1e999999999": "too long",
-    "SELECT count(*) FROM people WHERE age BETWEEN SYMMETRIC 3 AND 1": "plain form",
+    "SELECT count(*) FROM people WHERE age BETWEEN SYMMETRIC 3 AND 1": "smaller end first",
     "SELECT count(*) FROM people WHERE sex LIKE ANY ('a')": "takes no ANY",
     "SELECT count(*) FROM people WHERE born < CURRENT_DATE": "write the date",
     "SELECT count(*) FROM people WHERE born + INTERVAL '1 month' > '2000-01-01'": "Move it",

@@ -70,13 +70,15 @@ class CallReader:
             name = _BY_NAME.get(node.this.lower())
         if name is None:
             raise self._refusal(node, scope)
-        parts = [
-            node.args.get(each)
-            for each in ("this", "expression", "expressions", "start", "length", "decimals", *_MORE)
-        ]
+        parts = [node.args.get(each) for each in _READ]
         if kind is self.exp.Anonymous:
             parts = [node.expressions]
-        return Call(name, tuple(self._value(each, scope) for each in nodes_in(parts)))
+        elif any(value for part, value in node.args.items() if part not in (*_READ, *_MARKS)):
+            raise BadQuestion(
+                f"{spoken(node)} of a result is read in its plain form only, without further words or arguments."
+            )
+        made = Call(name, tuple(self._value(each, scope) for each in nodes_in(parts)))
+        return Call("not", (made,)) if node.args.get("negate") else made
 
     def _refusal(self, node: Any, scope: Scope) -> BadQuestion:
         """Why a function is not answered."""
@@ -119,13 +121,14 @@ class CallReader:
         return Call("or", tuple(Call("=", (value, each)) for each in listed))
 
     def _is(self, node: Any, scope: Scope) -> Expression | None:
+        found: Expression | None = None
         if type(node.expression) is self.exp.Null:
-            return Call("is null", (self._value(node.this, scope),))
-        if type(node.expression) is self.exp.Boolean:
+            found = Call("is null", (self._value(node.this, scope),))
+        elif type(node.expression) is self.exp.Boolean:
             truth = Literal(bool(node.expression.this))
             found = Call("=", (self._value(node.this, scope), truth))
-            return Call("coalesce", (found, Literal(False)))
-        return None
+            found = Call("coalesce", (found, Literal(False)))
+        return Call("not", (found,)) if found is not None and node.args.get("negate") else found
 
     def _is_same(self, node: Any, scope: Scope) -> Expression:
         """IS NOT DISTINCT FROM, under which nulls are alike."""
@@ -179,17 +182,24 @@ class CallReader:
             return Call("round", (value,))
         if to in exp.DataType.NUMERIC_TYPES:
             scale = [int(each.name) for each in node.args["to"].expressions if each.name.isdigit()]
-            return (
-                Call("round", (value, Literal(scale[1])))
-                if len(scale) == 2
-                else Call("number", (value,))
+            if not scale:
+                return Call("number", (value,))
+            return Call("round", (value, Literal(scale[1] if scale[1:] else 0)))
+        if to in exp.DataType.TEXT_TYPES and node.args["to"].expressions:
+            raise BadQuestion(
+                "A result is cast to VARCHAR without a length; cut it with left(..., n)."
             )
         if to in exp.DataType.TEXT_TYPES:
             return Call("text", (value,))
         raise BadQuestion("Results are cast to numbers, texts and dates only.")
 
 
-_MORE = ("substr", "replacement")
+_READ = (
+    "this", "expression", "expressions", "start", "length", "decimals", "substr", "replacement",
+)  # fmt: skip
+"""The parts of a function that are its arguments."""
+_MARKS = ("negate", "typed", "safe", "coalesce", "is_nvl", "is_null", "ignore_nulls")
+"""Parts by which the parser marks how a spelling is meant. `negate` is NOT; the others change nothing that is answered."""
 _BY_NAME = {
     "square": "square",
     "isnull": "coalesce",

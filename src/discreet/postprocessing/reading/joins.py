@@ -38,8 +38,6 @@ class JoinReader(RowSelectReader):
         source = select.args.get("from_")
         if source is None:
             return OneRow(), Columns()
-        if select.args.get("laterals"):
-            raise BadQuestion("LATERAL is not answered.")
         found = self._one_source(source.this, known)
         for each in select.args.get("joins") or ():
             found = self._joined(found, each, known)

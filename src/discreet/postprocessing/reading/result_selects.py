@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, did_you_mean
 from discreet.postprocessing.plan import (
     Expression,
     Field,
@@ -18,7 +19,7 @@ from discreet.postprocessing.plan import (
 )
 from discreet.postprocessing.reading.expressions import ExpressionReader
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Columns, Rows, Scope
-from discreet.postprocessing.reading.syntax import canonical, written
+from discreet.postprocessing.reading.syntax import canonical, is_star, written
 from discreet.questions.dialects.statement import bare, number
 from discreet.questions.spelling import no_such_table
 from discreet.schema.columns.column import folded
@@ -38,7 +39,7 @@ class ResultSelectReader(ExpressionReader):
         exp = self.exp
         items: list[tuple[str | None, Any]] = []
         for each in select.expressions:
-            if type(each) is exp.Star or (type(each) is exp.Column and type(each.this) is exp.Star):
+            if is_star(each):
                 items += self._starred(each, fields)
             else:
                 items.append((each.alias, each.this) if type(each) is exp.Alias else (None, each))
@@ -90,7 +91,42 @@ class ResultSelectReader(ExpressionReader):
             found.append((name, column))
         if table is not None and not found:
             raise BadQuestion(no_such_table(table.name))
-        return found
+        return self._changed(node.this if type(node) is exp.Column else node, found)
+
+    def _changed(self, star: Any, columns: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """The columns of a star without those of EXCLUDE, and with the expressions of REPLACE and the names of RENAME."""
+        replaced = [(each.alias, each.this) for each in star.args.get("replace") or ()]
+        renamed = [(each.this, each.alias) for each in star.args.get("rename") or ()]
+        for each in star.args.get("except_") or ():
+            places = self._places_of(each, columns, "EXCLUDE")
+            columns = [one for place, one in enumerate(columns) if place not in places]
+        before = columns
+        for name, expression in replaced:
+            places = self._places_of(self.exp.column(name), before, "REPLACE")
+            columns = [
+                (one[0], expression) if place in places else one
+                for place, one in enumerate(columns)
+            ]
+        for column, name in renamed:
+            places = self._places_of(column, before, "RENAME")
+            columns = [
+                (name, one[1]) if place in places else one for place, one in enumerate(columns)
+            ]
+        if not columns:
+            raise BadQuestion("* EXCLUDE leaves no column to show.")
+        return columns
+
+    def _places_of(self, column: Any, columns: list[tuple[Any, Any]], clause: str) -> list[int]:
+        """Where a column that stands behind a star is among those of the star."""
+        if column.args.get("table"):
+            raise BadQuestion(f"* {clause} takes plain names of columns, without a table's name.")
+        names = [name for name, _ in columns]
+        places = [place for place, name in enumerate(names) if folded(name) == folded(column.name)]
+        if not places:
+            raise BadQuestion(
+                f"* {clause} names {column.name!r}, which is no column of the star.{did_you_mean(column.name, names)}"
+            )
+        return places
 
     def _table_keys(
         self, select: Any, items: list[tuple[str | None, Any]], scope: Scope
@@ -98,9 +134,10 @@ class ResultSelectReader(ExpressionReader):
         exp, group, found = self.exp, select.args.get("group"), []
         if group is None:
             return []
+        has_sets = any(group.args.get(each) for each in ("rollup", "cube", "grouping_sets"))
         for each in group.expressions:
             node = bare(each)
-            if type(node) in (exp.Rollup, exp.Cube, exp.GroupingSets):
+            if type(node) in (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple) or has_sets:
                 raise BadQuestion(
                     "ROLLUP, CUBE and GROUPING SETS are allowed only in the SELECT from the dataset itself."
                 )
@@ -159,6 +196,18 @@ class ResultSelectReader(ExpressionReader):
         if type(bare(node)) is self.exp.Column:
             return str(bare(node).name)
         return written(node)
+
+
+def with_names(table: Table, names: Sequence[str]) -> Table:
+    """A result whose columns have other names."""
+    if isinstance(table, Union):
+        return replace(table, tables=tuple(with_names(each, names) for each in table.tables))
+    assert isinstance(table, Select)  # a JOIN stands only in FROM
+    given = iter(names)
+    outputs = (
+        each if each.is_hidden else replace(each, name=next(given)) for each in table.outputs
+    )
+    return replace(table, outputs=tuple(outputs))
 
 
 def names_of(table: Table) -> tuple[str, ...]:

@@ -20,17 +20,24 @@ from discreet.postprocessing.plan import (
 )
 from discreet.postprocessing.reading.result_selects import ResultSelectReader, names_of
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Rows, Scope
-from discreet.postprocessing.reading.syntax import canonical, is_known_column
+from discreet.postprocessing.reading.syntax import canonical, is_known_column, is_star
 from discreet.questions.conditions import both
 from discreet.questions.dialects.statement import bare, number
 from discreet.questions.expressions import Expression as RowExpression
 from discreet.questions.reading.expressions import ExpressionReader as RowExpressionReader
+from discreet.questions.spelling import no_such_table
 from discreet.schema.columns.column import folded
 
 Items = list[tuple[str | None, Any]]
 """What SELECT lists: the name that was given, and the expression."""
 MOST_SETS = 1000
 """Grouping sets that are made, some of them twice; each is a question of its own."""
+
+
+def _is_changed(node: Any) -> bool:
+    """Whether EXCLUDE, REPLACE or RENAME stands behind a star."""
+    star = node if type(node).__name__ == "Star" else node.this
+    return any(star.args.values())
 
 
 class RowSelectReader(ResultSelectReader):
@@ -47,28 +54,40 @@ class RowSelectReader(ResultSelectReader):
         if where is not None:
             conditions = (*conditions, rows.resolved(where.this))
         columns: list[tuple[str, Any]] = []
-        everything = False
         for each in select.expressions:
             node = each.this if type(each) is exp.Alias else each
-            if type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star):
-                everything = True
+            if is_star(node):
+                columns += self._starred_rows(node, rows)
                 continue
             if list(node.find_all(exp.Window)):
                 raise BadQuestion(
                     f"A window function would number single rows. {ROWS_ARE_NOT_SHOWN}"
                 )
             columns.append((each.alias_or_name or node.sql(), rows.resolved(node)))
-        if everything:
-            own = rows.columns
-            if own is None:
-                own = tuple(
-                    (name, exp.Column(this=exp.to_identifier(name, quoted=True)))
-                    for name in self.schema.names
-                )
-            columns = [*own, *columns] if columns else list(own)
-            if not select.expressions[1:] and rows.columns is None:
-                return Rows(rows.tables, conditions, None)
+        (first, *more) = select.expressions
+        if not more and rows.columns is None and is_star(first) and not _is_changed(first):
+            return Rows(rows.tables, conditions, None)
         return Rows(rows.tables, conditions, tuple(columns))
+
+    def _columns_of(self, rows: Rows) -> tuple[tuple[str, Any], ...]:
+        """The names and expressions of rows' columns."""
+        exp = self.exp
+        if rows.columns is not None:
+            return rows.columns
+        return tuple(
+            (name, exp.Column(this=exp.to_identifier(name, quoted=True)))
+            for name in self.schema.names
+        )
+
+    def _starred_rows(self, node: Any, rows: Rows) -> list[tuple[str, Any]]:
+        """The columns that a star over rows stands for."""
+        exp, star = self.exp, node
+        if type(node) is exp.Column:
+            star = node.this
+            if folded(node.table) not in rows.tables:
+                raise BadQuestion(no_such_table(node.table))
+        own = [(name, exp.column(name, quoted=True)) for name, _ in self._columns_of(rows)]
+        return [(name, rows.resolved(inside)) for name, inside in self._changed(star, own)]
 
     def _over_rows(self, select: Any, rows: Rows, *, is_top: bool) -> Table:
         exp = self.exp
@@ -91,12 +110,16 @@ class RowSelectReader(ResultSelectReader):
             nodes = [bare(rows.resolved(node)) for _, node in items]
             sets = [tuple(range(len(nodes)))]
         key_names = tuple(self._key_name(node, items, rows) for node in nodes)
-        made = [
-            self._one_grouping(
+        if len(sets) > 1:
+            self._check_no_window(select, items)
+        # A grouping that is listed twice is shown twice, and measured once.
+        by_set = {
+            present: self._one_grouping(
                 select, items, rows, tuple(nodes), key_names, present, is_top, len(sets) > 1
             )
-            for present in sets
-        ]
+            for present in dict.fromkeys(sets)
+        }
+        made = [by_set[present] for present in sets]
         if len(made) == 1:
             return made[0]
         united = Union(tables=tuple(made))
@@ -110,9 +133,25 @@ class RowSelectReader(ResultSelectReader):
         return Select(
             source=united,
             outputs=tuple(Output(name, Field(place)) for place, name in enumerate(names)),
+            is_distinct=bool(select.args.get("distinct")),
             order=order,
             **self._limits(select),
         )
+
+    def _check_no_window(self, select: Any, items: Items) -> None:
+        """Windows go across all groupings together, and each grouping is worked out by itself."""
+        exp = self.exp
+        places = [node for _, node in items]
+        places += [each for each in map(select.args.get, ("qualify", "order", "having")) if each]
+        if select.args.get("qualify") or any(
+            each.find_ancestor(exp.Select) is select
+            for node in places
+            for each in node.find_all(exp.Window)
+        ):
+            raise BadQuestion(
+                "OVER and QUALIFY beside ROLLUP, CUBE or GROUPING SETS are not answered. Put GROUP BY into a subquery, and "
+                "the window around it: SELECT *, rank() OVER (ORDER BY n) FROM (SELECT ..., count(*) AS n ... GROUP BY ROLLUP (...)) AS g."
+            )
 
     def _items(self, select: Any) -> Items:
         """What SELECT lists: the name that was given, and the expression."""
@@ -120,9 +159,7 @@ class RowSelectReader(ResultSelectReader):
         for each in select.expressions:
             if type(each) is exp.Alias:
                 found.append((each.alias, each.this))
-            elif type(each) is exp.Star or (
-                type(each) is exp.Column and type(each.this) is exp.Star
-            ):
+            elif is_star(each):
                 raise BadQuestion(f"SELECT * lists rows. {ROWS_ARE_NOT_SHOWN}")
             else:
                 found.append((None, each))
@@ -153,22 +190,39 @@ class RowSelectReader(ResultSelectReader):
                 if not self._has_aggregate(node) and list(node.find_all(exp.Column)):
                     place(node)
             return [tuple(range(len(nodes)))], nodes
+        self._spell_out_sets(group)
         parts: list[list[tuple[int, ...]]] = []
         several = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
         for each in group.expressions:
             if isinstance(each, several) or self._key(each, items, rows, written).find(exp.Column):
                 parts.append(self._sets_of(each, place))  # else it is the same for all rows
-        for name in ("rollup", "cube", "grouping_sets"):
-            for each in group.args.get(name) or ():
-                parts.append(self._sets_of(each, place))
         sets: list[tuple[int, ...]] = [()]
         for part in parts:
             self._check_sets(
                 len(sets) * len(part)
             )  # before they are made: the product of a few is millions
-            made = (tuple(dict.fromkeys((*left, *right))) for left in sets for right in part)
-            sets = list(dict.fromkeys(made))
+            sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in part]
         return sets, nodes
+
+    def _spell_out_sets(self, group: Any) -> None:
+        """GROUP BY a, b WITH ROLLUP is GROUP BY ROLLUP (a, b)."""
+        exp = self.exp
+        if group.args.get("grouping_sets"):
+            raise BadQuestion(
+                "GROUPING SETS stands behind GROUP BY without columns before it: GROUP BY GROUPING SETS ((a), (a, b))."
+            )
+        behind = [each for name in ("rollup", "cube") for each in group.args.get(name) or ()]
+        if not behind:
+            return
+        sets = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
+        if len(behind) > 1 or any(isinstance(each, sets) for each in group.expressions):
+            raise BadQuestion(
+                "WITH ROLLUP and WITH CUBE stand behind plain keys: GROUP BY a, b WITH ROLLUP. Else write ROLLUP (a, b)."
+            )
+        (kind,) = map(type, behind)
+        group.set("expressions", [kind(expressions=group.expressions)])
+        for name in ("rollup", "cube"):
+            group.set(name, None)
 
     def _check_sets(self, many: int) -> None:
         if many > MOST_SETS:
@@ -300,7 +354,7 @@ class RowSelectReader(ResultSelectReader):
             outputs=tuple(outputs),
             having=having,
             qualify=qualify,
-            is_distinct=bool(select.args.get("distinct")) and bool(scope.questions),
+            is_distinct=bool(select.args.get("distinct")) and bool(scope.questions) and not is_part,
             order=order,
             **limits,
         )

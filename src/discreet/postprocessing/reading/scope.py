@@ -46,8 +46,14 @@ class Rows:
                 return each
             if self.columns is None:
                 return exp.Column(this=each.this.copy())
-            known = {folded(name): expression for name, expression in self.columns}
-            found = known.get(folded(each.name))
+            named = [
+                expression for name, expression in self.columns if folded(name) == folded(each.name)
+            ]
+            if len(named) > 1:
+                raise BadQuestion(
+                    f"The subquery has several columns {each.name!r}. Give each a name of its own, or use * EXCLUDE or * REPLACE."
+                )
+            found = named[0] if named else None
             if found is None:
                 names = [name for name, _ in self.columns]
                 raise BadQuestion(

@@ -23,7 +23,7 @@ from discreet.postprocessing.plan import (
     Union,
 )
 from discreet.postprocessing.reading.joins import JoinReader, Source
-from discreet.postprocessing.reading.result_selects import names_of
+from discreet.postprocessing.reading.result_selects import names_of, with_names
 from discreet.postprocessing.reading.scope import (
     ROWS_ARE_NOT_SHOWN,
     Columns,
@@ -270,7 +270,7 @@ class _Reader(JoinReader):
         known = dict(known)
         for each in clause.expressions:
             name, before = folded(each.alias), self._uses
-            known[name] = self._table(each.this, known)
+            known[name] = self._renamed(self._table(each.this, known), each.args["alias"])
             # Of two results of one name the one that uses more counts for both.
             self._uses_of[name] = max(self._uses_of.get(name, 0), 1 + self._uses - before)
         return known
@@ -295,15 +295,26 @@ class _Reader(JoinReader):
     def _one_source(self, table: Any, known: dict[str, Any]) -> Source:
         exp = self.exp
         alias = table.args.get("alias")
-        if alias is not None and alias.args.get("columns"):
-            raise BadQuestion("Columns cannot be renamed in FROM.")
         names = () if alias is None else (folded(alias.name),)
+        aliases = [alias]
         while type(table) is exp.Subquery and type(table.this) is exp.Table:
+            if any(value for part, value in table.args.items() if part not in ("this", "alias")):
+                raise BadQuestion(
+                    "A table's name in brackets stands alone: write (SELECT ...) around what belongs to it."
+                )
             names = (*names, *([folded(table.this.alias)] if table.this.alias else []))
             table = table.this  # a name in parentheses
+            aliases.insert(0, table.args.get("alias"))
+        found, own_names = self._table_of(table, known)
+        for each in aliases:
+            found = self._renamed(found, each)
+        return self._named_source(found, names or own_names)
+
+    def _table_of(self, table: Any, known: dict[str, Any]) -> tuple[Table | Rows, tuple[str, ...]]:
+        """What a subquery or a name in FROM stands for, and the name that it has by itself."""
+        exp = self.exp
         if type(table) is exp.Subquery:
-            inner = without_alias(table)
-            return self._named_source(self._table(inner, known), names)
+            return self._table(without_alias(table), known), ()
         if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
             raise BadQuestion(
                 f"FROM takes the dataset's name, {readable_name(self.schema.dataset)}, or a subquery."
@@ -311,7 +322,7 @@ class _Reader(JoinReader):
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             self._count_use(own)
-            return self._named_source(known[own], names or (own,))
+            return known[own], (own,)
         check_plain_table(
             table, readable_name(self.schema.dataset), ("this", "alias", "db", "catalog")
         )
@@ -319,7 +330,28 @@ class _Reader(JoinReader):
             written = ", or ".join(f"FROM {readable_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])
             raise BadQuestion(f"There is no table {table.name!r} here.{near} Write {written}.")
-        return self._named_source(Rows(()), names or (own,))
+        return Rows(()), (own,)
+
+    def _renamed(self, table: Table | Rows, alias: Any) -> Table | Rows:
+        """With the names of columns that stand behind the table's own, as in x(a, b)."""
+        listed = None if alias is None else alias.args.get("columns")
+        if not listed:
+            return table
+        names = [str(each.name) for each in listed]
+        columns = self._columns_of(table) if isinstance(table, Rows) else ()
+        many = len(columns) if isinstance(table, Rows) else len(names_of(table))
+        if len(names) != many:
+            raise BadQuestion(
+                f"{alias.name}({', '.join(names)}) names {len(names)} columns, and there are {many:,}. Name all of them."
+            )
+        if len(set(map(folded, names))) < len(names):
+            raise BadQuestion(
+                f"{alias.name}({', '.join(names)}) names two columns alike. Give each a name of its own."
+            )
+        if isinstance(table, Rows):
+            given = zip(names, columns, strict=True)
+            return replace(table, columns=tuple((name, node) for name, (_, node) in given))
+        return with_names(table, names)
 
     def _named_source(self, table: Table | Rows, names: tuple[str, ...]) -> Source:
         """A table, and the names that its columns may stand behind."""
@@ -329,13 +361,6 @@ class _Reader(JoinReader):
 
     def _select(self, select: Any, known: dict[str, Any], *, is_top: bool) -> Table | Rows:
         source, columns = self._source(select, known)
-        refused = {
-            "windows": "WINDOW", "sample": "TABLESAMPLE", "into": "INTO", "pivots": "PIVOT",
-            "locks": "FOR UPDATE", "match": "MATCH_RECOGNIZE", "hint": "a hint", "kind": "SELECT AS",
-        }  # fmt: skip
-        for clause, name in refused.items():
-            if select.args.get(clause):
-                raise BadQuestion(f"{name} is not answered. {self.dialect.shape}")
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
             raise BadQuestion("DISTINCT ON is not answered; use GROUP BY.")

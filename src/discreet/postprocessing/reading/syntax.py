@@ -118,6 +118,12 @@ def spoken(node: Any) -> str:
     return f"{node.meta.get(WRITTEN, names[0].lower())}()" if names else construct(node)
 
 
+def is_star(node: Any) -> bool:
+    """Whether it is * or x.*."""
+    named = type(node).__name__ == "Column" and type(node.this).__name__ == "Star"
+    return named or type(node).__name__ == "Star"
+
+
 def is_identifier(node: Any, schema: Schema) -> bool:
     """Whether a column is the one that says whose row it is, which the schema does not list."""
     name = schema.unit.identifier

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
+from discreet.questions.dialects.clauses import check_understood
 from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
 from discreet.questions.spelling import no_such_table, quoted, readable_name
@@ -110,6 +111,7 @@ def parsed(text: str, *, shape: str) -> Any:
     except errors.SqlglotError:
         raise BadQuestion(f"The SQL is not understood. {shape}") from None
     _name_units(statement)
+    check_understood(statement, shape)
     return statement if top is None else statement.limit(top, copy=False)
 
 
