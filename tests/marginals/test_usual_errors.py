@@ -131,6 +131,15 @@ def test_tables_whose_distances_noise_hides_tell_together_how_far_a_model_is_off
     assert (found[:, true < MISFITS].sum(axis=1) > 0.2).all(), "far more may be off"
 
 
+def test_a_cell_that_a_bad_model_empties_may_hold_rows():
+    """A model that puts all rows on the diagonal; independent columns would have 100 rows in each cell."""
+    cells = cells_of(np.diag([1000.0] * 10), [0.0, 0.0])
+    bad, good = np.zeros((2, len(MISFITS)))
+    bad[np.argmin(np.abs(MISFITS - 10))] = good[np.argmin(np.abs(MISFITS - 1))] = 1.0
+    ends = [UsualErrors(cells, own, 0.0).ends(cells, "0.95") for own in (bad, good)]
+    assert cells.expected[0, 1] < 2 < 60 < ends[0][1][0, 1] < 150 and ends[1][1][0, 1] < 8
+
+
 def test_misfits_of_large_cells_follow_those_of_other_large_cells():
     """Misfits that double from table to table with their counts: a hidden one at either end is foreseen on its own side."""
     sizes = 4.0 ** np.arange(-6, 7)
@@ -224,7 +233,7 @@ def test_a_table_that_a_model_gets_wrong_has_wide_intervals_beside_many_that_it_
 
 def test_the_upper_end_gets_the_whole_risk_only_where_no_count_is_below_the_interval():
     """By hand: 1.96 deviations of 10 at either end of 1,000; of an exponential law of mean 10, 5% are beyond 30."""
-    cells = CellErrors(np.array([1000.0, 10.0]), np.array([100.0, 100.0]), *np.zeros((3, 2)))
+    cells = CellErrors(np.array([1000.0, 10.0]), np.array([100.0, 100.0]), *np.zeros((4, 2)))
     usual = UsualErrors(cells, np.asarray(MISFITS == 1.0, dtype=float), 0.0)
     lower, upper = usual.ends(cells, "0.95")
     assert lower[0] == 980 and upper[0] == 1020
@@ -234,7 +243,8 @@ def test_the_upper_end_gets_the_whole_risk_only_where_no_count_is_below_the_inte
 def test_a_known_misfit_has_normal_tails_and_an_unknown_one_longer_ones():
     assert usual_deviations(0.05) == pytest.approx(1.95996, rel=1e-4)
     assert usual_deviations(0.01) == pytest.approx(2.57583, rel=1e-4)
-    cells = CellErrors(np.array([1e6]), np.zeros(1), np.array([100.0]), np.zeros(1), np.zeros(1))
+    nothing, off = np.zeros(1), np.array([100.0])
+    cells = CellErrors(np.array([1e6]), nothing, off, off, nothing, nothing)
     place = int(np.searchsorted(MISFITS, 5.0))
     spread = np.exp(-0.5 * np.log(MISFITS / MISFITS[place]) ** 2)
     reaches = []
@@ -262,7 +272,7 @@ def test_errors_that_follow_from_one_have_two_values_where_the_misfit_is_known()
     assert (reach > 1.64 * noisy.columns).all() and (reach > off).all()
     assert (reach < off + 1.96 * noisy.columns).all()
     large = np.array([1e-12, *([0.0] * 3), 1e12])
-    sets = CellErrors(large, large, large, large[::-1], large, one_is_free=True)
+    sets = CellErrors(large, large, large, large, large[::-1], large, one_is_free=True)
     assert np.isfinite(UsualErrors(sets, known, 0.0)._reach(sets, 0.05)).all()
 
 

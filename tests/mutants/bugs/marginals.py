@@ -340,6 +340,16 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="cells-that-a-bad-model-empties-are-sure-to-be-empty",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/cell_errors.py",
+        old="doubted = np.maximum(missed, DOUBT * np.sqrt(even * _free(lines, rows)))",
+        new="doubted = missed",
+        tests=(
+            "tests/marginals/test_usual_errors.py::test_a_cell_that_a_bad_model_empties_may_hold_rows",
+        ),
+    ),
+    Mutant(
         name="what-cannot-be-so-far-off-is-counted-as-unlikely-table-by-table",
         trap=42,
         file="src/discreet/families/tables/answer/models/misfits.py",

@@ -12,6 +12,9 @@ Counts are expected where the model has them, moved so that each column has the 
 - **Noise of single columns.** Their tables were measured, and what is not known of their counts moves all cells of a row of the
   table together.
 
+Where a model misses much, the cells that it empties cannot be believed either: in intervals a missed dependence has at least half of the
+deviation there that it would have if columns were independent.
+
 In a table of two by two cells one error is free: given the counts of the columns, all four cells are off by the same. So sampling
 and a missed dependence have the same deviation in all four, and so they have beside values that next to no rows have.
 
@@ -38,6 +41,8 @@ GROWS = 0.3
 """The power of its count with which a missed dependence weighs more on a cell than sampling does."""
 EVEN = 3.0
 """How many average deviations each cell of a table has, whose errors all follow from those of a few."""
+DOUBT = 0.5
+"""The part of that deviation of independent columns that a cell has at least."""
 RARE = 0.01
 """A value with a smaller part of the rows of an average value has next to none."""
 FEW = 0.5
@@ -60,6 +65,8 @@ class CellErrors:
     """The variance of sampling."""
     missed: Floats
     """The deviation of what a model misses, for a misfit of sqrt 2."""
+    doubted: Floats
+    """The same, but no less than if columns were independent: where a model misses much, a cell that it empties may hold rows."""
     columns: Floats
     """The deviation that the noise of single columns causes."""
     moved: Floats
@@ -73,7 +80,7 @@ class CellErrors:
         rows = float(modelled.sum())
         if rows <= 0:
             nothing = np.zeros(modelled.shape)
-            return cls(nothing, nothing, nothing, nothing, nothing)
+            return cls(nothing, nothing, nothing, nothing, nothing, nothing)
         lines = _lines([np.maximum(each.mean, 1e-9) for each in columns], rows)
         expected = _scaled(modelled, lines, rows)
         sampling = expected * _free(lines, rows)
@@ -82,17 +89,20 @@ class CellErrors:
         total = float(grown.sum())
         heavier = grown * (float(deviation.sum()) / total) if total > 0 else grown
         free = prod(size - 1 for size in expected.shape) / expected.size
-        even = EVEN * (1 - free) * float(deviation.mean())
-        missed = np.maximum(heavier, free * np.minimum(deviation, heavier) + even)
+        shared = EVEN * (1 - free) * float(deviation.mean())
+        missed = np.maximum(heavier, free * np.minimum(deviation, heavier) + shared)
         full = _full_cells(expected)
         one_is_free = full.sum() == 4 == 2**full.ndim
         if one_is_free:
             missed = np.where(full, float(deviation[full].mean()), deviation)
             sampling = missed**2
+        even = rows * np.asarray(prod(line / rows for line in lines))
+        doubted = np.maximum(missed, DOUBT * np.sqrt(even * _free(lines, rows)))
         variances = _lines([each.variance for each in columns])
         noise = prod(1 + own / line**2 for own, line in zip(variances, lines, strict=True)) - 1
         columns_off = expected * np.sqrt(noise)
-        return cls(expected, sampling, missed, columns_off, expected - modelled, one_is_free)
+        moved = expected - modelled
+        return cls(expected, sampling, missed, doubted, columns_off, moved, one_is_free)
 
     def changed(self, how: Callable[[Floats], Floats]) -> CellErrors:
         """Some of the cells, or sums of cells.
@@ -105,6 +115,7 @@ class CellErrors:
             expected=how(self.expected),
             sampling=how(self.sampling),
             missed=how(self.missed),
+            doubted=how(self.doubted),
             columns=how(self.columns),
             moved=how(self.moved),
         )
@@ -116,7 +127,7 @@ class CellErrors:
 
     def deviation(self, misfit: float) -> Floats:
         """The standard deviation of the error."""
-        return np.asarray(np.sqrt(self.known + max(misfit**2 - 1, 0.0) * self.missed**2))
+        return np.asarray(np.sqrt(self.known + max(misfit**2 - 1, 0.0) * self.doubted**2))
 
     @property
     def distance_of_columns(self) -> tuple[float, float]:

@@ -110,8 +110,8 @@ class UsualErrors:
             middle = (low + high) / 2
             too_near = 2 * ndtr(-middle[:, None] / deviations) @ weights > risk
             low, high = np.where(too_near, middle, low), np.where(too_near, high, middle)
-        known = np.maximum(sets.known, sets.missed**2 / RATIOS[-1])
-        ratios = np.maximum(sets.missed**2 / np.maximum(known, 1e-300), RATIOS[0])
+        known = np.maximum(sets.known, sets.doubted**2 / RATIOS[-1])
+        ratios = np.maximum(sets.doubted**2 / np.maximum(known, 1e-300), RATIOS[0])
         found = np.interp(np.log(ratios), np.log(RATIOS), np.log(high))
         return np.asarray(np.sqrt(known) * np.exp(found))
 
