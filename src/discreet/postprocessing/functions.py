@@ -33,11 +33,25 @@ Work = Callable[[Sequence[Value], Levels], Value]
 
 def apply(name: str, arguments: Sequence[Value], levels: Levels) -> Value:
     """The function `name` of some values, row by row."""
-    return FUNCTIONS[name](arguments, levels)
+    try:
+        return FUNCTIONS[name](arguments, levels)
+    except (
+        AttributeError,
+        IndexError,
+        TypeError,
+        ValueError,
+    ) as error:  # a text for a number, or too few values
+        raise BadQuestion(
+            f"{name} is not worked out of {len(arguments)} such values. Check how many it takes, and whether they are numbers or texts."
+        ) from error
 
 
 def _of_one(work: Callable[[Numbers], Numbers]) -> Work:
-    return lambda arguments, levels: work(numbers_of(arguments[0], levels))
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        (value,) = arguments
+        return work(numbers_of(value, levels))
+
+    return applied
 
 
 def _of_two(work: Callable[[Numbers, Numbers, Levels], Numbers]) -> Work:
@@ -93,7 +107,8 @@ def _log(base: float) -> Work:
             if given is None or given <= 1:
                 raise BadQuestion("log(base, x) takes a base above 1.")
             return _log(given)([arguments[1]], levels)
-        value = numbers_of(arguments[0], levels)
+        (only,) = arguments
+        value = numbers_of(only, levels)
         made = increasing(value, log, lambda x: 1 / (x * math.log(base)))
         none = made.estimate == -np.inf
         if not none.any():
@@ -317,7 +332,10 @@ def _end_of_text(text: str, length: float) -> str:
 
 
 def _joined(*texts: object) -> str:
-    return "".join(map(str, texts))
+    return "".join(
+        str(int(each)) if isinstance(each, float) and each.is_integer() else str(each)
+        for each in texts
+    )
 
 
 def _like(ignores_case: bool) -> Work:
