@@ -20,7 +20,7 @@ from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion, DiscreetError
 from discreet.questions.dialects.clauses import UNDERSTOOD, check_understood
 from tests.postprocessing.test_corpus import plain, rows_of
-from tests.postprocessing.test_surprising_statements import alike, as_numbers
+from tests.postprocessing.test_surprising_statements import as_numbers
 
 Ask = Callable[[str], Answers]
 Truth = Callable[[str], list[tuple[Any, ...]]]
@@ -232,8 +232,8 @@ def differences(ask: Ask, truth: Truth, statements: Iterator[str]) -> tuple[int,
             if not any(each in str(error) for each in NOT_DUCKDBS):
                 found.append((sql, "DuckDB:", str(error).splitlines()[0]))
             continue
-        mine = sorted((sorted(map(repr_of, as_numbers(row))) for row in rows_of(answers)))
-        theirs_ = sorted((sorted(map(repr_of, row)) for row in wanted))
+        mine = sorted(sorted(map(repr_of, as_numbers(row))) for row in rows_of(answers))
+        theirs_ = sorted(sorted(map(repr_of, row)) for row in wanted)
         if mine != theirs_:
             found.append((sql, mine[:4], theirs_[:4]))
     return answered, found
