@@ -170,6 +170,11 @@ def check_understood(tree: Any, shape: str) -> None:
     for node in tree.walk():
         kind = type(node).__name__
         known = UNDERSTOOD.get(kind)
+        if kind in ("IgnoreNulls", "RespectNulls"):
+            raise BadQuestion(
+                "IGNORE NULLS and RESPECT NULLS are not answered. Leave nulls out in a subquery: SELECT ... FROM (...) AS g "
+                "WHERE n IS NOT NULL."
+            )
         if known is None:
             is_all_known = False
             continue
