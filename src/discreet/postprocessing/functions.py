@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.artifacts.answer import Covers
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, DiscreetError
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
 from discreet.postprocessing.moments import MOMENT_FUNCTIONS
@@ -35,12 +35,10 @@ def apply(name: str, arguments: Sequence[Value], levels: Levels) -> Value:
     """The function `name` of some values, row by row."""
     try:
         return FUNCTIONS[name](arguments, levels)
-    except (
-        AttributeError,
-        IndexError,
-        TypeError,
-        ValueError,
-    ) as error:  # a text for a number, or too few values
+    except DiscreetError:
+        raise
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        # A text where a number belongs, or too few values.
         raise BadQuestion(
             f"{name} is not worked out of {len(arguments)} such values. Check how many it takes, and whether they are numbers or texts."
         ) from error
