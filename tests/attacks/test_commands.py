@@ -79,6 +79,7 @@ def test_all_attacks_of_one_table_are_one_report_that_is_not_private(folder):
     ("words", "said"),
     [
         ("attack reconstruct people.csv", "--column"),
+        ("attack reconstruct people.csv --column smoker --value JA", "has 'JA' in column 'smoker'"),
         ("attack member people.csv", "--schema"),
         ("attack unique missing.csv", "There is no file"),
         ("attack intersect people.csv people.csv --person sex --sensitive smoker", "column=value"),

@@ -97,6 +97,16 @@ def test_a_source_is_a_path_beside_the_settings_or_an_address(
         assert dataset.source == read
 
 
+def test_more_for_one_analyst_than_for_all_together_is_said(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    begun(capsys, place)
+    assert run(application, ["curator", "add-analyst", str(place), "ann", "--epsilon", "0.1"]) == 0
+    assert "Warning" not in capsys.readouterr().err
+    assert run(application, ["curator", "add-analyst", str(place), "ben", "--epsilon", "5000"]) == 0
+    assert "for all analysts together is" in capsys.readouterr().err
+
+
 def test_commands_refuse_in_one_sentence_and_change_nothing(
     capsys: pytest.CaptureFixture[str], place: Path
 ) -> None:
@@ -109,6 +119,14 @@ def test_commands_refuse_in_one_sentence_and_change_nothing(
         (("add-analyst", place, "eli", "--epsilon", "1", "--dataset", "x"), "--dataset"),
         (("budget", place, "nobody", "--epsilon", "1"), "no active analyst"),
         (("revoke", place, "nobody"), "no account"),
+        (
+            ("init", place.parent / "b.toml", "--table", "people.csv", "--schema", "no.toml"),
+            "There is no schema",
+        ),
+        (
+            ("init", place.parent / "b.toml", "--table", "no.csv", "--schema", "people.toml"),
+            "There is no table",
+        ),
         (("status", place.parent / "none.toml"), "cannot be read"),
         (("restore", place, place.parent), "no backup"),
         (("backup", place, "-o", place.parent), "exists"),

@@ -111,6 +111,7 @@ class Reader:
         for each in questions:
             if not isinstance(each, str | Question):
                 raise BadQuestion(f"A question is a text in SQL, not {type(each).__name__}.")
+        confidence = float(confidence_level(confidence))  # it may be a text, as a budget may
         with bounded_work(len(questions)):
             statements = [
                 read_statement(each, self._published, ReleaseDialect(self._published, each))
@@ -168,14 +169,15 @@ class Reader:
     ) -> ManyCounts:
         """Rows with low <= column <= high, for whole arrays of ends, as numbers or as cell codes."""
         asked = RangeRegions.of(self.schema.column(column), low, high, codes=codes)
-        return self._asking.ranges(asked, confidence)
+        return self._asking.ranges(asked, float(confidence_level(confidence)))
 
     def count_cells(
         self, columns: Sequence[str], codes: npt.ArrayLike, *, confidence: float = 0.95
     ) -> ManyCounts:
         """Rows in single cells, one row of `codes` for each question."""
         declared = tuple(self.schema.column(name) for name in columns)
-        return self._asking.cells(CellRegions.of(declared, codes), confidence)
+        level = float(confidence_level(confidence))
+        return self._asking.cells(CellRegions.of(declared, codes), level)
 
     def count_boxes(
         self,
@@ -187,7 +189,8 @@ class Reader:
     ) -> ManyCounts:
         """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
         declared = tuple(self.schema.column(name) for name in columns)
-        return self._asking.boxes(BoxRegions.of(declared, first, last), confidence)
+        level = float(confidence_level(confidence))
+        return self._asking.boxes(BoxRegions.of(declared, first, last), level)
 
     def usefulness(
         self, query_class: QueryClass | str, *, delta: Exactable, gamma: Exactable | None = None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.artifacts.answer import Covers
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, DiscreetError
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
 from discreet.postprocessing.moments import MOMENT_FUNCTIONS
@@ -33,11 +33,23 @@ Work = Callable[[Sequence[Value], Levels], Value]
 
 def apply(name: str, arguments: Sequence[Value], levels: Levels) -> Value:
     """The function `name` of some values, row by row."""
-    return FUNCTIONS[name](arguments, levels)
+    try:
+        return FUNCTIONS[name](arguments, levels)
+    except DiscreetError:
+        raise
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        # A text where a number belongs, or too few values.
+        raise BadQuestion(
+            f"{name} is not worked out of {len(arguments)} such values. Check how many it takes, and whether they are numbers or texts."
+        ) from error
 
 
 def _of_one(work: Callable[[Numbers], Numbers]) -> Work:
-    return lambda arguments, levels: work(numbers_of(arguments[0], levels))
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        (value,) = arguments
+        return work(numbers_of(value, levels))
+
+    return applied
 
 
 def _of_two(work: Callable[[Numbers, Numbers, Levels], Numbers]) -> Work:
@@ -93,7 +105,8 @@ def _log(base: float) -> Work:
             if given is None or given <= 1:
                 raise BadQuestion("log(base, x) takes a base above 1.")
             return _log(given)([arguments[1]], levels)
-        value = numbers_of(arguments[0], levels)
+        (only,) = arguments
+        value = numbers_of(only, levels)
         made = increasing(value, log, lambda x: 1 / (x * math.log(base)))
         none = made.estimate == -np.inf
         if not none.any():
@@ -317,7 +330,10 @@ def _end_of_text(text: str, length: float) -> str:
 
 
 def _joined(*texts: object) -> str:
-    return "".join(map(str, texts))
+    return "".join(
+        str(int(each)) if isinstance(each, float) and each.is_integer() else str(each)
+        for each in texts
+    )
 
 
 def _like(ignores_case: bool) -> Work:

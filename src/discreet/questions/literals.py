@@ -79,10 +79,11 @@ def text_of(node: Any) -> str:
     return str(getattr(node, "name", "") or getattr(node, "this", ""))
 
 
-def temporal(text: str, wanted: Type) -> Constant:
+def temporal(text: str, wanted: Type, beside: str = "") -> Constant:
     moment = microseconds_of(text)
     if moment is None:
-        raise BadQuestion("A date in the question is not readable; write DATE '2020-01-31'.")
+        shown = f"{text[:40]!r}{f', which is compared with {beside},' if beside else ''}"
+        raise BadQuestion(f"The date {shown} is not readable; write DATE '2020-01-31'.")
     if wanted == "date" and moment % MICROSECONDS_PER_DAY == 0:
         return Constant(moment // MICROSECONDS_PER_DAY, "date")
     return Constant(moment, "datetime")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -13,9 +14,10 @@ from discreet.ledger.opening import home_of
 from discreet.ledger.place import is_address
 from discreet.ledger.upkeep.repair import copy_ledger
 from discreet.postgres_addresses import Address
+from discreet.schema import Schema
 from discreet.service.accounts import Role, open_accounts
 from discreet.service.accounts.opening import copy_accounts
-from discreet.service.settings import Settings, load_settings
+from discreet.service.settings import ADDRESS, Settings, load_settings
 
 TEMPLATE = """\
 # The curator's service. Paths are relative to this file.
@@ -68,6 +70,7 @@ def begin(
         home_of(ledger)  # refuses an address that holds a password
     entries = NO_DATASET
     if table is not None and schema is not None:
+        _check_dataset(path.resolve().parent, table, schema)
         entries = DATASET.format(table=table, schema=schema)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = TEMPLATE.format(entries=entries, ledger=json.dumps(ledger))
@@ -80,6 +83,21 @@ def begin(
         return store.issue(custodian, days=90, by="init")
     finally:
         store.close()
+
+
+def _check_dataset(folder: Path, table: str, schema: str) -> None:
+    """That a service could open what its settings are about to name; both are relative to the settings file."""
+    nothing = "Nothing was written. Paths are relative to the settings file."
+    if not (folder / schema).is_file():
+        raise BadInput(f"There is no schema at {folder / schema}. {nothing}")
+    Schema.load(folder / schema)
+    paths = [
+        folder / table,
+        folder / table.partition("#")[0],
+    ]  # db.duckdb#people is a table of a file
+    is_path = not re.match(ADDRESS, table) and not set("*?[") & set(table)
+    if is_path and not any(each.exists() for each in paths):
+        raise BadInput(f"There is no table at {folder / table}. {nothing}")
 
 
 def back_up(settings_path: Path, target: Path) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import BadInput, did_you_mean
 
-_ADDRESS = r"[a-z]{2,}:(?!:)"
+ADDRESS = r"[a-z]{2,}:(?!:)"
 """How a source begins that is no path: postgresql://host/db#table, spark:table."""
 
 
@@ -199,7 +199,7 @@ class _Reader:
                 pass  # a database's address
             elif "Path" in wanted:
                 value = self._path(value)
-            elif name == "source" and not re.match(_ADDRESS, value):
+            elif name == "source" and not re.match(ADDRESS, value):
                 value = str(self._place / value)
             found[name] = value
         missing = [name for name in needs if name not in table]

@@ -13,6 +13,9 @@ WORK = "tests/postprocessing/test_work.py"
 FAR = "tests/curator/test_far_from_zero.py"
 SUMS = "tests/answers/test_sums_of_expressions.py"
 ODD = "tests/answers/test_odd_questions.py"
+UNDERSTOOD = "tests/postprocessing/test_understood_clauses.py"
+EVERY_CLAUSE = (f"{UNDERSTOOD}::test_every_clause_is_refused_or_answered_as_duckdb_does",)
+EVERY_FUNCTION = (f"{UNDERSTOOD}::test_every_function_is_refused_or_answered_as_duckdb_does",)
 
 GROUPS = "tests/curator/test_computed_groups.py"
 FORESEEN = "tests/releases/test_foreseen_claims.py"
@@ -402,5 +405,69 @@ STATEMENTS = (
         old="            known = declared\n",
         new="            pass\n",
         tests=(f"{ODD}::test_undeclared_values_count_as_one_different_value",),
+    ),
+    Mutant(
+        name="what-no-reader-looks-at-is-understood",
+        trap=37,
+        file="src/discreet/questions/dialects/clauses.py",
+        old="if part not in known and value",
+        new='if part == "into" and value',
+        tests=(f"{UNDERSTOOD}::test_a_part_that_is_not_listed_is_refused", *EVERY_CLAUSE),
+    ),
+    Mutant(
+        name="arguments-that-the-parser-drops-are-not-missed",
+        trap=37,
+        file="src/discreet/questions/dialects/clauses.py",
+        old="if id(each) not in kept and not",
+        new="if id(each) in () and not",
+        tests=EVERY_FUNCTION,
+    ),
+    Mutant(
+        name="a-list-of-columns-behind-a-name-is-dropped",
+        trap=37,
+        file="src/discreet/postprocessing/reading/statement.py",
+        old="        if not listed:\n",
+        new="        if not listed or len(listed) != 5:\n",
+        tests=EVERY_CLAUSE,
+    ),
+    Mutant(
+        name="a-star-keeps-what-exclude-names",
+        trap=37,
+        file="src/discreet/postprocessing/reading/result_selects.py",
+        old="for place, one in enumerate(columns) if place not in places]",
+        new="for place, one in enumerate(columns) if place >= 0 or places]",
+        tests=EVERY_CLAUSE,
+    ),
+    Mutant(
+        name="a-window-beside-subtotals-is-of-each-grouping",
+        trap=37,
+        file="src/discreet/postprocessing/reading/row_selects.py",
+        old="        if len(sets) > 1:\n            self._check",
+        new="        if len(sets) > 1000:\n            self._check",
+        tests=EVERY_CLAUSE,
+    ),
+    Mutant(
+        name="a-grouping-that-is-listed-twice-is-shown-once",
+        trap=37,
+        file="src/discreet/postprocessing/reading/row_selects.py",
+        old="made = [by_set[present] for present in sets]",
+        new="made = list(by_set.values())",
+        tests=EVERY_CLAUSE,
+    ),
+    Mutant(
+        name="subtotals-that-are-alike-are-distinct",
+        trap=37,
+        file="src/discreet/postprocessing/reading/row_selects.py",
+        old='is_distinct=bool(select.args.get("distinct")),',
+        new="is_distinct=False,",
+        tests=EVERY_CLAUSE,
+    ),
+    Mutant(
+        name="not-like-over-results-is-like",
+        trap=37,
+        file="src/discreet/postprocessing/reading/calls.py",
+        old='return Call("not", (made,)) if node.args.get("negate") else made',
+        new="return made",
+        tests=EVERY_CLAUSE,
     ),
 )

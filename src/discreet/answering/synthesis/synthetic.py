@@ -137,7 +137,9 @@ class SyntheticTable:
         try:
             self._write_beside(place, ending)
         except OSError as error:  # of the file beside it, whose name nobody typed
-            raise OSError(error.errno, error.strerror, str(path)) from error
+            raise BadInput(
+                f"{path} was not written: {error.strerror}. Name a file in a folder that exists and has room."
+            ) from error
 
     def _write_beside(self, place: Path, ending: str) -> None:
         handle, partial = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")

@@ -262,4 +262,3 @@ def _show_fit(table: str, schema: Schema, as_json: bool) -> None:
     for one in found:
         if one.warning:
             click.echo(f"{one.column}: {one.warning}")
-    click.echo(BANNER)

@@ -16,7 +16,7 @@ from discreet.postprocessing.plan import Call, Expression, Literal
 from discreet.postprocessing.reading.spreads import Moments, bounds_of_wide
 from discreet.postprocessing.reading.syntax import QUANTILES, is_identifier
 from discreet.questions.dialects.sql import MOMENT, TOTAL, VALUED
-from discreet.questions.dialects.statement import bare, number
+from discreet.questions.dialects.statement import SUMMED_KINDS, bare, number
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.question import middle_of
 from discreet.questions.reading.expressions import ExpressionReader
@@ -345,6 +345,12 @@ class AggregateRewriter:
         for column in columns:
             if type(column) is not exp.Column:
                 raise BadQuestion("Standard deviations and correlations take plain columns.")
+            kind = self._schema.column(column.name).kind
+            if kind not in SUMMED_KINDS:
+                raise BadQuestion(
+                    f"Column {column.name!r} is of kind {kind}; standard deviations and correlations take columns of kind "
+                    f"{', '.join(SUMMED_KINDS)}."
+                )
             if not self._never_null(column):
                 known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
                 condition = self.both(condition, known)

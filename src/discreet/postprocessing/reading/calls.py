@@ -125,8 +125,9 @@ class CallReader:
         if type(node.expression) is self.exp.Null:
             found = Call("is null", (self._value(node.this, scope),))
         elif type(node.expression) is self.exp.Boolean:
-            truth = Literal(bool(node.expression.this))
-            found = Call("=", (self._value(node.this, scope), truth))
+            found = Call("not", (self._value(node.this, scope),))
+            if node.expression.this:
+                found = Call("not", (found,))
             found = Call("coalesce", (found, Literal(False)))
         return Call("not", (found,)) if found is not None and node.args.get("negate") else found
 

@@ -205,6 +205,10 @@ class ExpressionReader(WindowReader):
 
     def _grouping_bits(self, node: Any, scope: Scope) -> Expression:
         bits = 0
+        if not scope.is_grouped or scope.rows is None:
+            raise BadQuestion(
+                "grouping() is answered only beside the GROUP BY of the dataset itself."
+            )
         for each in [*([node.this] if node.args.get("this") else []), *node.expressions]:
             found = self._matching_key(bare(each), scope)
             bits = 2 * bits + (not isinstance(found, Key))

@@ -151,6 +151,8 @@ class ResultSelectReader(ExpressionReader):
             found.append(bare(node))
         if group.args.get("all"):
             found = [node for _, node in items if not self._has_aggregate(node)]
+        if any(map(self._has_aggregate, found)):
+            raise BadQuestion("GROUP BY takes no aggregate.")
         return found
 
     def _limited(self, node: Any, table: Table | Rows) -> Table | Rows:

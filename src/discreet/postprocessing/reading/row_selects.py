@@ -333,7 +333,7 @@ class RowSelectReader(ResultSelectReader):
         outputs = [self._output(name, node, scope) for name, node in items]
         shown = [node for _, node in items if self._tells_groups_apart(node)]
         hidden_keys = range(0 if shown else len(nodes))
-        if is_top and hidden_keys:
+        if is_top and hidden_keys and not select.args.get("distinct"):
             # Rows that cannot be told apart help nobody: their keys are shown although SELECT has none.
             outputs = [
                 *(Output(key_names[place], self._own_key(place, scope)) for place in hidden_keys),

@@ -31,6 +31,7 @@ _OVER = {
     "FirstValue": "first_value", "LastValue": "last_value",
 }  # fmt: skip
 
+_WITHOUT_VALUES = ("rank", "dense_rank", "row_number")
 _FRAMED = ("sum", "avg", "count", "min", "max")
 
 
@@ -102,9 +103,11 @@ class WindowReader(CallReader):
         order = self._order(node, scope, 0, items=[]) if node.args.get("order") else ()
         arguments: list[Expression] = []
         for each in nodes_in([inside.args.get(k) for k in ("this", "offset", "default")]):
-            if type(each) is exp.Star or (name == "count" and type(each) is exp.Literal):
+            if name == "count" and type(each) in (exp.Star, exp.Literal):
                 continue
             arguments.append(self._value(each, scope))
+        if name != "count" and name not in _WITHOUT_VALUES and not arguments:
+            raise BadQuestion(f"{spoken(inside)} OVER (...) takes a value in its brackets.")
         framed = order or frame == ROWS
         coarser = None if framed else self._coarser(name, arguments, partition, scope)
         if coarser is not None:

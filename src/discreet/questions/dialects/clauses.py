@@ -8,6 +8,7 @@ Kinds of nodes that are not listed are refused by the readers themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from discreet.errors import BadQuestion
@@ -142,17 +143,52 @@ _OF_NODES = {
 """Sentences about a part of one kind of node."""
 
 
+def keeps_arguments(name: str, builder: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a node of a function's arguments, but refuses those that it would drop, as of log10(a, b)."""
+
+    def checked(arguments: Sequence[Any], node: Any) -> Any:
+        kept = {id(each) for each in node.walk()}
+        unit = str(getattr(node.args.get("unit"), "name", "")).lower()
+        if not arguments and any(hasattr(each, "args") for each in node.args.values()):
+            raise BadQuestion(f"{name.lower()}() takes a value in its brackets.")
+        for each in arguments:
+            if id(each) not in kept and not (unit and each.name.lower() == unit):
+                raise BadQuestion(
+                    f"{name.lower()}() takes fewer arguments than the {len(arguments)} that it is given."
+                )
+        return node
+
+    # The parser looks at the names of a builder's parameters to see whether it takes the dialect.
+    if "dialect" in builder.__code__.co_varnames:
+        return lambda args, dialect: checked(args, builder(args, dialect=dialect))
+    return lambda args: checked(args, builder(args))
+
+
 def check_understood(tree: Any, shape: str) -> None:
     """Refuse a statement in which something stands that no reader looks at."""
+    is_all_known = True
     for node in tree.walk():
         kind = type(node).__name__
         known = UNDERSTOOD.get(kind)
+        if kind in ("IgnoreNulls", "RespectNulls"):
+            raise BadQuestion(
+                "IGNORE NULLS and RESPECT NULLS are not answered. Leave nulls out in a subquery: SELECT ... FROM (...) AS g "
+                "WHERE n IS NOT NULL."
+            )
         if known is None:
+            is_all_known = False
             continue
         for part, value in node.args.items():
             if part not in known and value not in (None, False, []):
                 raise BadQuestion(_refusal(node, part, shape))
         _check_where_it_stands(node, kind)
+    if not is_all_known:
+        try:
+            tree.sql()
+        except RecursionError:
+            raise
+        except Exception:  # the parser takes calls of some functions that it cannot write
+            raise BadQuestion(f"A function in the question is not understood. {shape}") from None
 
 
 def _refusal(node: Any, part: str, shape: str) -> str:

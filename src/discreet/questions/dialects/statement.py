@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.questions.computing_keys import computed_key
-from discreet.questions.dialects.clauses import check_understood
+from discreet.questions.dialects.clauses import check_understood, keeps_arguments
 from discreet.questions.expressions import TRUNCATED, Constant, Expression
 from discreet.questions.keys import ComputedKey, Key, key_name
 from discreet.questions.spelling import no_such_table, quoted, readable_name
@@ -173,8 +173,11 @@ def _dialect() -> Any:
                 *(TokenType.GRANT, TokenType.REVOKE, TokenType.ROLLBACK),
             }
             FUNCTIONS: ClassVar[dict[str, Any]] = {
-                **parser.Parser.FUNCTIONS,
-                **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _difference),
+                name: keeps_arguments(name, builder)
+                for name, builder in {
+                    **parser.Parser.FUNCTIONS,
+                    **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _difference),
+                }.items()
             }
 
             def _parse_function_call(self, *given: Any, **named: Any) -> Any:

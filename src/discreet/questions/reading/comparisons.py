@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import normalize
 
 from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import unrolled
@@ -190,7 +191,7 @@ class ComparisonReader(TreeReader):
         if not isinstance(part, Constant) or part.value is None:
             return part
         if leading.type in TEMPORAL and part.type == "text":
-            return temporal(str(part.value), leading.type)
+            return temporal(str(part.value), leading.type, described(leading))
         if leading.type == "boolean" and part.type != "boolean":
             truth = boolean_of(part.value)
             return part if truth is None else Constant(truth, "boolean")
@@ -207,7 +208,18 @@ class ComparisonReader(TreeReader):
                 return Constant(day_of(day).isoformat(), "text")
             case "number", number:
                 return Constant(self._spelling(number, beside), "text")
+            case "text", text:
+                return Constant(self._declared_as(str(text), beside), "text")
         return part
+
+    def _declared_as(self, text: str, beside: Expression) -> str:
+        """The declared value that a text of the question means: it may be typed in other code points, as a letter and its accent."""
+        column = self.schema.column(beside.column) if isinstance(beside, ColumnValue) else None
+        if not isinstance(column, CategoryColumn) or text.isascii() or column.declares(text):
+            return text
+        whole = normalize("NFC", text)
+        alike = [each for each in column.values if normalize("NFC", each) == whole]
+        return alike[0] if len(alike) == 1 else text
 
     def _truth_as_text(self, truth: bool, beside: Expression) -> Constant | None:
         """TRUE or FALSE compared with a category: as the declared value that spells it; `None` where none does."""

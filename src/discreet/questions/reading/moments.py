@@ -58,6 +58,11 @@ class MomentReader(TreeReader):
             start = temporal(str(start.value), "date")
         unit = str(getattr(interval.args.get("unit"), "name", "")).lower().rstrip("s")
         is_literal = isinstance(start, Constant) and start.type in TEMPORAL
+        if start.type == "datetime" and not is_literal:
+            raise BadQuestion(
+                f"An INTERVAL does not move {described(start)}. Move the other side of the comparison: instead of d - INTERVAL "
+                "'1 day' < '2020-01-31' write d < TIMESTAMP '2020-01-31' + INTERVAL '1 day'."
+            )
         if not is_literal and not (start.type == "date" and unit in _DAY_SIZES):
             self._refuse(interval)
         amount = number(text_of(interval.this)) if interval.this is not None else None

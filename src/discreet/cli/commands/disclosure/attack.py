@@ -110,7 +110,15 @@ def _secret(table: str, column: str | None, value: str | None, people: int) -> l
         raise click.UsageError(
             "With a table, say which --column is secret and which --value counts as 1."
         )
-    return [int(each == value) for each in read_columns(table, wanted=[column])[column][:people]]
+    secret = [int(each == value) for each in read_columns(table, wanted=[column])[column][:people]]
+    if not any(secret):
+        from discreet.errors import BadInput
+
+        raise BadInput(
+            f"No one among the first {len(secret):,} rows has {value!r} in column {column!r}. Give --value as it stands in the "
+            "table, with its capital letters."
+        )
+    return secret
 
 
 @command.command()

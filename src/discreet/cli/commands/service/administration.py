@@ -328,6 +328,12 @@ def _allow(settings: Settings, dataset: str, name: str, cap: object, reason: str
                     "Add a [cap] to its schema."
                 )
             ledger.declare(dataset, schema.cap, protects=schema.protects)
+        whole = ledger.cap(dataset)
+        if whole is not None and whole.notion is cap.notion and not whole.covers(cap):
+            click.echo(
+                f"Warning: {name!r} is given {cap}, but the cap of {dataset!r} for all analysts together is {whole}.",
+                err=True,
+            )
         if ledger.cap(dataset, analyst=name) is None:
             ledger.declare_analyst_cap(dataset, name, cap)
         else:
