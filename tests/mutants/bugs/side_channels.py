@@ -324,4 +324,14 @@ SIDE_CHANNELS = (
             "tests/engines/test_long_texts.py::test_of_a_long_text_each_engine_reads_as_many_letters",
         ),
     ),
+    Mutant(
+        name="runs-that-arrow-cannot-take-apart-are-charged",
+        trap=33,
+        file="src/discreet/engines/arrow_columns.py",
+        old="        if reading is not None:\n            reading.safe(",
+        new="        if reading is None:\n            nothing().safe(",
+        tests=(
+            "tests/engines/test_sources.py::test_runs_that_arrow_cannot_take_apart_are_refused_before_the_charge",
+        ),
+    ),
 )
