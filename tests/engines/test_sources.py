@@ -152,6 +152,34 @@ def test_a_folder_that_is_called_like_a_home_is_not_the_home(
     assert counted("~") == ANSWER
 
 
+RUNS = [
+    pa.run_end_encoded(pa.int32(), pa.dictionary(pa.int32(), pa.string())),
+    pa.run_end_encoded(pa.int32(), pa.run_end_encoded(pa.int32(), pa.string())),
+    pa.run_end_encoded(pa.int32(), pa.string_view()),
+    pa.run_end_encoded(pa.int32(), pa.json_()),
+    pa.dictionary(pa.int32(), pa.binary_view()),
+]
+
+
+@pytest.mark.parametrize("type_", RUNS, ids=str)
+def test_runs_that_arrow_cannot_take_apart_are_refused_before_the_charge(type_: Any) -> None:
+    """A table of no rows would be released, and one of one row would fail after its charge."""
+    schema = Schema(dataset="t", columns=(CategoryColumn("c", ("a",)),))
+    for column in (pa.nulls(1, type_), pa.chunked_array([], type=type_)):
+        with pytest.raises(BadSource, match="No row was read"):
+            open_engine(pa.table({"c": column}), schema)
+
+
+def test_runs_and_dictionaries_of_plain_values_are_read() -> None:
+    schema = Schema(dataset="t", columns=(CategoryColumn("c", ("a", "b")),))
+    for inner in (pa.string(), pa.large_string()):
+        values = pa.array(["a", "b"], inner)
+        runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), values)
+        places = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1]), values)
+        for column in (runs, places):
+            assert counted(pa.table({"c": column}), schema)[0][:2] == [2, 1]
+
+
 def test_an_arrow_dataset_counts_no_file_twice(tmp_path: Path) -> None:
     """By a link, by its name given twice, or as a part of two datasets."""
     pq.write_table(TABLE, tmp_path / "part.parquet")

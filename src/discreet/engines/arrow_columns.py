@@ -8,7 +8,7 @@ and `Reading.safe` gets it there by steps that no value can stop. A type that is
     text                   stays text; bytes that are no UTF-8 become U+FFFD
     timestamps             the integers that they are stored as; `duckdb.dialect` scales and clamps them
     decimals               stay decimals; one with more digits than its type allows is null
-    dictionaries, runs     what their values become
+    dictionaries, runs     what their values become; refused where Arrow cannot take them apart
     bytes, times of day, durations, lists, structs, ...   nulls, as the schema says; never looked at
 """
 
@@ -76,15 +76,25 @@ def reading_of(type_: Any, *, exact: bool = False) -> Reading | None:
         wide = pyarrow.decimal128(type_.precision, type_.scale)
         return Reading(f"DECIMAL({type_.precision},{type_.scale})", wide, _decimals)
     if _is(type_, "dictionary"):
-        return _dictionary(type_, exact)
+        return _tried(_dictionary(type_, exact), type_)
     if _is(type_, "run_end_encoded"):
         inner = reading_of(type_.value_type, exact=exact)
         if inner is None:
             return None
-        return Reading(
-            inner.label, inner.type, lambda array: inner.safe(compute.run_end_decode(array))
-        )
+        decode = compute.run_end_decode
+        runs = Reading(inner.label, inner.type, lambda array: inner.safe(decode(array)))
+        return _tried(runs, type_)
     return nothing() if any(_is(type_, one) for one in _UNREADABLE) else None
+
+
+def _tried(reading: Reading | None, type_: Any) -> Reading | None:
+    """The reading, unless Arrow cannot take such runs or dictionaries apart: of dictionaries, views, runs."""
+    try:
+        if reading is not None:
+            reading.safe(pyarrow.nulls(1, type_))
+    except pyarrow.ArrowException:
+        return None
+    return reading
 
 
 def nothing() -> Reading:

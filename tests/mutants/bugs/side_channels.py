@@ -294,4 +294,44 @@ SIDE_CHANNELS = (
             "tests/queries/test_local_model.py::test_the_most_truthful_one_stays_within_its_epsilon_and_wastes_nothing",
         ),
     ),
+    Mutant(
+        name="whole-texts-of-a-person-are-held-together",
+        trap=33,
+        file="src/discreet/engines/sql/units.py",
+        old='        read = s.call("substr", read, s.whole(1), s.whole(longest + 1))',
+        new='        read = s.call("substr", read, s.whole(1), s.whole(1_000_000 + longest))',
+        tests=(
+            "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_run",
+        ),
+    ),
+    Mutant(
+        name="an-identifier-of-any-length-is-held-for-each-row",
+        trap=33,
+        file="src/discreet/engines/sql/layers.py",
+        old="                .where(s.at_most(letters, s.whole(units.LONGEST_TEXT)))\n",
+        new="                .where(s.at_most(s.whole(0), letters))\n",
+        tests=(
+            "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_run",
+        ),
+    ),
+    Mutant(
+        name="a-long-text-is-cut-to-a-declared-value",
+        trap=33,
+        file="src/discreet/engines/sql/units.py",
+        old="s.whole(longest + 1))",
+        new="s.whole(longest))",
+        tests=(
+            "tests/engines/test_long_texts.py::test_of_a_long_text_each_engine_reads_as_many_letters",
+        ),
+    ),
+    Mutant(
+        name="runs-that-arrow-cannot-take-apart-are-charged",
+        trap=33,
+        file="src/discreet/engines/arrow_columns.py",
+        old="        if reading is not None:\n            reading.safe(",
+        new="        if reading is None:\n            nothing().safe(",
+        tests=(
+            "tests/engines/test_sources.py::test_runs_that_arrow_cannot_take_apart_are_refused_before_the_charge",
+        ),
+    ),
 )

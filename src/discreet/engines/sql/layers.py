@@ -133,10 +133,11 @@ class Layers:
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
         ).from_(table)
         if with_identifier:
+            letters = s.call("length", s.name("identifier"))  # null where there is none
             query = (
                 exp.select(exp.Star())
                 .from_(dialect.layer(query, "named"))
-                .where(exp.Not(this=s.is_null(s.name("identifier"))))
+                .where(s.at_most(letters, s.whole(units.LONGEST_TEXT)))
             )
 
         def over(below: exp.Select, found: dict[str, Sql], *passed: str) -> exp.Select:
