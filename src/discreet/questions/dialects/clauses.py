@@ -158,9 +158,9 @@ def keeps_arguments(name: str, builder: Callable[..., Any]) -> Callable[..., Any
                 )
         return node
 
-    def built(args: Sequence[Any], **dialect: Any) -> Any:
+    def built(args: Sequence[Any], **more: Any) -> Any:
         try:
-            made = builder(args, **dialect)
+            made = builder(args, **more)
         except (AttributeError, IndexError, TypeError, ValueError):
             raise BadQuestion(f"{name.lower()}() takes other arguments than these.") from None
         return checked(args, made)
@@ -168,7 +168,7 @@ def keeps_arguments(name: str, builder: Callable[..., Any]) -> Callable[..., Any
     # The parser looks at the names of a builder's parameters to see whether it takes the dialect.
     if "dialect" in builder.__code__.co_varnames:
         return lambda args, dialect: built(args, dialect=dialect)
-    return lambda args: built(args)
+    return built
 
 
 def check_understood(tree: Any, shape: str) -> None:
