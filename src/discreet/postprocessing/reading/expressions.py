@@ -211,6 +211,8 @@ class ExpressionReader(WindowReader):
             )
         for each in [*([node.this] if node.args.get("this") else []), *node.expressions]:
             found = self._matching_key(bare(each), scope)
+            if found is None:
+                raise BadQuestion("grouping() takes keys of GROUP BY.")
             bits = 2 * bits + (not isinstance(found, Key))
         return Literal(bits)
 

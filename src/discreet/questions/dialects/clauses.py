@@ -158,10 +158,17 @@ def keeps_arguments(name: str, builder: Callable[..., Any]) -> Callable[..., Any
                 )
         return node
 
+    def built(args: Sequence[Any], **more: Any) -> Any:
+        try:
+            made = builder(args, **more)
+        except (AttributeError, IndexError, TypeError, ValueError):
+            raise BadQuestion(f"{name.lower()}() takes other arguments than these.") from None
+        return checked(args, made)
+
     # The parser looks at the names of a builder's parameters to see whether it takes the dialect.
     if "dialect" in builder.__code__.co_varnames:
-        return lambda args, dialect: checked(args, builder(args, dialect=dialect))
-    return lambda args: checked(args, builder(args))
+        return lambda args, dialect: built(args, dialect=dialect)
+    return built
 
 
 def check_understood(tree: Any, shape: str) -> None:
@@ -224,6 +231,12 @@ def _check_where_it_stands(node: Any, kind: str) -> None:
             raise BadQuestion(
                 "* EXCLUDE, * REPLACE and * RENAME are read as an item of SELECT only, and not inside a function."
             )
+    if kind == "Mode":
+        named = type(node.this).__name__
+        if named == "Distinct" or (
+            node.this is None and type(node.parent).__name__ != "WithinGroup"
+        ):
+            raise BadQuestion("mode() takes a column, without DISTINCT.")
     if kind == "Group" and node.args.get("all") is False:
         raise BadQuestion("GROUP BY DISTINCT is not answered: list each grouping set once.")
     if kind == "Group" and node.args.get("all") and len(node.args) > 1 and _has_more(node):

@@ -199,9 +199,10 @@ class NumberReader(ComparisonReader, MomentReader):
     def _bucket(self, node: Any, depth: int) -> Expression:
         """width_bucket(x, low, high, n): 1 to n, 0 below `low`, and n + 1 from `high` on."""
         self._plain(node, "this", "min_value", "max_value", "num_buckets")
-        parts = [
-            self.read(node.args[each], depth) for each in ("min_value", "max_value", "num_buckets")
-        ]
+        given = [node.args.get(each) for each in ("min_value", "max_value", "num_buckets")]
+        if None in given:
+            raise BadQuestion("width_bucket(x, low, high, n) takes four values.")
+        parts = [self.read(each, depth) for each in given]
         before = self.terms
         value = self.read(node.this, depth)
         self.terms += 3 * (self.terms - before)  # it is written out so often
