@@ -4,7 +4,7 @@
 
 Nothing of discreet is imported. The file is read as docs/file-format.md describes it, and the privacy loss is added
 up again from the noise that each number got. It prints what it finds, and ends with 1 if the file claims a smaller
-loss than its noise gives. `discreet verify` checks more: estimates, error claims, words and the signature.
+loss than its noise gives. What it takes as recorded, it lists. `discreet verify` checks more: estimates, error claims, words and the signature.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ from typing import Any, NamedTuple
 CODES = {"|b1": "?", "|i1": "b", "<i2": "h", "<i4": "i", "<i8": "q"}
 CODES |= {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f8": "d"}
 """Types of arrays, and what Python's memoryview calls them."""
+HEADER = re.compile(
+    r"\{'descr': '([^']+)', 'fortran_order': False, 'shape': \(([0-9]*,?|[0-9]+(?:, [0-9]+)+)\), \} *\n"
+)
+"""How an array begins. Of a header that says a thing twice, another reader may believe the other one."""
 NEARLY = 1e-9
 """Floating point in here is that exact, relatively; sums of losses are exact."""
 WIDE, ROUGHLY = 2000, 1e-3
@@ -72,13 +76,13 @@ class Release:
         """The shape and the numbers of an array, row by row."""
         data = self._members[f"arrays/{number}.npy"]
         length = int.from_bytes(data[8:10], "little")
-        header = data[10 : 10 + length].decode("ascii")
-        kind = header.split("'descr': '")[1].split("'")[0]
-        shape = header.split("'shape': (")[1].split(")")[0]
-        sizes = tuple(int(size) for size in shape.split(",") if size.strip())
-        code: Any = CODES[kind]
+        header = HEADER.fullmatch(data[10 : 10 + length].decode("ascii"))
+        if data[:8] != b"\x93NUMPY\x01\x00" or header is None:
+            raise ValueError("an array in it does not begin as NumPy's first version of them does.")
+        sizes = tuple(int(size) for size in header[2].split(",") if size.strip())
+        code: Any = CODES[header[1]]
         numbers = memoryview(data)[10 + length :].cast(code).tolist()
-        if len(numbers) != math.prod(sizes) or "'fortran_order': False" not in header:
+        if len(numbers) != math.prod(sizes):
             raise ValueError("an array in it has not as many numbers as it says.")
         return sizes, numbers
 
@@ -256,7 +260,10 @@ def check_numbers(release: Release, measured: dict[str, Any]) -> None:
         raise ValueError("asks a query that this check does not know.")
     is_total = kind == "residual" and not query.get("columns", "?")  # the number of rows
     one = is_total or kind in ONE_COUNT | ONE_NUMBER | {"clamped-sum"}
-    rows = 1 if one else len(query.get("matrix") or ()) if kind in MATRICES else 0
+    matrix = query.get("matrix")
+    if kind in MATRICES and matrix is not None and not (matrix and all(matrix)):
+        raise ValueError("has a strategy without weights.")
+    rows = 1 if one else len(matrix or ()) if kind in MATRICES else 0
     if rows and (many % rows if kind == "group-strategy" else many != rows):
         raise ValueError(f"has {many:,} numbers, and its query has {rows:,}.")
 
@@ -300,7 +307,9 @@ def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
         depth = depths[whole(level["level"], 0)]
         by = [low - high for low, high in zip(depth, above, strict=True)]
         if min(by) < 0 or len(is_stopped) > going_on << sum(by):
-            raise ValueError("a tree counts more nodes than there are below those where it was not stopped.")
+            raise ValueError(
+                "a tree counts more nodes than there are below those where it was not stopped."
+            )
         if is_listed:
             listed = going_on_among(release.array(level["nodes"]), is_stopped, depth, by, listed)
         above, going_on = depth, sum(not ends for ends in is_stopped)
@@ -362,8 +371,11 @@ def _loss(release: Release, measured: dict[str, Any], recorded: Counter[str]) ->
     check_numbers(release, measured)
     stated = whole(measured["l1"], 1), whole(measured["l2_squared"], 1)
     found = sensitivities(release, measured)
+    kind = measured["query"]["kind"]
+    if kind in IN_ONE_CELL | {"group-strategy"}:  # several draws of each cell would not be seen
+        recorded[f"how many cells there are in {kind}"] += 1
     if found is None:
-        recorded[measured["query"]["kind"]] += 1
+        recorded[kind] += 1
     elif found[0] > stated[0] or found[1] > stated[1]:
         raise ValueError(
             f"states sensitivities of {stated[0]:,} and {stated[1]:,} (squared), and has {found[0]:,} and {found[1]:,}."

@@ -344,6 +344,64 @@ def test_it_sees_more_numbers_than_a_query_has(tmp_path: Path) -> None:
     assert tried >= {"clamped-sum", "range-count", "strategy-counts"}
 
 
+def test_it_says_that_it_takes_the_number_of_cells_as_recorded(tmp_path: Path) -> None:
+    """A thousand draws of each cell would cost as much as one, and it has no rule for how many cells there are."""
+    tried = set()
+    for title, members in of_every_kind().items():
+        for each in _noisy(json.loads(members["manifest.json"])):
+            kind = each["query"]["kind"]
+            if kind in second.IN_ONE_CELL | {"group-strategy"} and kind not in tried:
+                said = opinion(members, tmp_path)[0][-1]
+                assert "as recorded" in said and f"how many cells there are in {kind}" in said, (
+                    title
+                )
+                tried.add(kind)
+    assert {"marginal", "block-counts", "group-counts"} <= tried
+
+
+@pytest.mark.parametrize("matrix", [[], [[]], [[], []]])
+def test_it_believes_no_strategy_without_weights(tmp_path: Path, matrix: list[list[int]]) -> None:
+    """With an empty matrix, a strategy of any number of draws seemed to move by nothing."""
+    tried = 0
+    for title, members in of_every_kind().items():
+        for place, each in enumerate(_noisy(json.loads(members["manifest.json"]))):
+            if each["query"]["kind"] == "marginal" and not tried:
+                manifest = json.loads(members["manifest.json"])
+                forged = list(_noisy(manifest))[place]
+                forged["query"] = {"kind": "cell-strategy", "column": "age", "matrix": matrix}
+                wrong = opinion(_with(members, manifest), tmp_path)[1]
+                assert "without weights" in " ".join(wrong), title
+                tried += 1
+    assert tried
+
+
+def test_it_reads_no_array_that_numpy_reads_in_another_way(tmp_path: Path) -> None:
+    """One number for this check, and eight draws of it for NumPy, which believes the second shape of a header."""
+    members = next(
+        each for each in of_every_kind().values() if b'"clamped-sum"' in each["manifest.json"]
+    )
+    manifest = json.loads(members["manifest.json"])
+    (one, *_) = (each for each in _noisy(manifest) if each["query"]["kind"] == "clamped-sum")
+    name, plain = f"arrays/{one['values']}.npy", "'fortran_order': False"
+
+    def array(header: str, magic: bytes = b"\x93NUMPY\x01\x00") -> bytes:
+        padded = header.ljust(117) + "\n"
+        return magic + len(padded).to_bytes(2, "little") + padded.encode() + bytes(range(8))
+
+    eight = f"{{'descr': '<i8', {plain}, 'shape': (1,), 'descr': '|i1', 'shape': (8,), }}"
+    assert np.load(io.BytesIO(array(eight))).tolist() == list(range(8))
+    one_number = f"{{'descr': '<i8', {plain}, 'shape': (1,), }}"
+    assert not opinion({**members, name: array(one_number)}, tmp_path)[1]
+    for forged in (
+        array(eight),
+        array(f"{{'shape': (8,), 'descr': '|i1', {plain}, 'descr': '<i8', 'shape': (1,), }}"),
+        array(one_number, b"\x93NUMPY\x02\x00"),
+        array(one_number, b"\x93NUMPI\x01\x00"),
+    ):
+        write_members({**members, name: forged}, tmp_path / "a.release")
+        assert second.main([str(tmp_path / "a.release")]) != 0, forged
+
+
 def test_it_sees_several_draws_of_the_number_of_rows(tmp_path: Path) -> None:
     """A residual over no column is one number: a thousand draws of it cost as much as one."""
     tried = 0

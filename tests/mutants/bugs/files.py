@@ -412,4 +412,34 @@ FILES_AND_SIGNATURES = (
         new="            Path(name).replace(target)\n",
         tests=(f"{FILES}::test_an_interrupted_write_leaves_the_old_file_and_nothing_else",),
     ),
+    Mutant(
+        name="a-second-opinion-does-not-say-that-it-counts-no-cells",
+        trap=41,
+        file="examples/check_release.py",
+        old='    if kind in IN_ONE_CELL | {"group-strategy"}:  #',
+        new='    if kind in MATRICES | {"group-strategy"}:  #',
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_says_that_it_takes_the_number_of_cells_as_recorded",
+        ),
+    ),
+    Mutant(
+        name="a-second-opinion-takes-a-strategy-without-weights",
+        trap=41,
+        file="examples/check_release.py",
+        old="not (matrix and all(matrix)):",
+        new="not isinstance(matrix, list):",
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_believes_no_strategy_without_weights",
+        ),
+    ),
+    Mutant(
+        name="a-second-opinion-reads-the-first-of-two-shapes",
+        trap=41,
+        file="examples/check_release.py",
+        old='\\), \\} *\\n"',
+        new='\\), .*\\} *\\n"',
+        tests=(
+            "tests/artifacts/test_second_opinion.py::test_it_reads_no_array_that_numpy_reads_in_another_way",
+        ),
+    ),
 )

@@ -110,7 +110,7 @@ SENSITIVITY = (
         name="rows-of-nobody-are-one-person",
         trap=3,
         file="src/discreet/engines/sql/layers.py",
-        old='.where(exp.Not(this=s.is_null(s.name("identifier"))))',
+        old=".where(s.at_most(letters, s.whole(units.LONGEST_TEXT)))",
         new=".where(exp.true())",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
