@@ -355,6 +355,7 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         "Means.check": lambda w, v, n: v.check(w.made.schema),
         "Predicates.check": lambda w, v, n: v.check(w.made.schema),
         "CsvOptions.rewritings": lambda w, v, n: v.rewritings(("number", "date")[n % 2]),
+        "CsvOptions.telling_people_apart": lambda w, v, n: v.telling_people_apart("a"),
         "Schema.column": lambda w, v, n: v.column(v.names[n % len(v.names)]),
         "Schema.load": lambda w, v, n: v.load(w.folder / "no such file.toml"),
         "Schema.loads": lambda w, v, n: v.loads(v.dumps()).digest(),
