@@ -21,12 +21,15 @@ CORE = "discreet.core.vault"
 ENGINE = "discreet.engines.duckdb.engine"
 NAMED_SAMPLER = "discreet.samplers.walks"
 """Loaded by its name, and only where the general mechanism asks for it: no import shows it."""
+GROUP_SCORES = "discreet.queries.group_choices"
+"""The core knows scores of groups by their protocol. These say how far a row moves them, and that must be right too."""
 SHARED_LEDGER = "discreet.ledger.stores.postgres"
 """Loaded by its name where a ledger's place is a database's address."""
 CEILINGS = {
-    "core": 11_275,
+    "core": 11_240,
     "with the engine": 17_170,
     "sampler by name": 290,
+    "scores of groups": 90,
     "ledger in PostgreSQL": 600,
 }
 """Lines. They may only be lowered: what the core does not need does not belong below it. They were raised once,
@@ -64,6 +67,7 @@ def main(arguments: list[str]) -> int:
         ("core", core),
         ("with the engine", with_engine),
         ("sampler by name", named),
+        ("scores of groups", closure(graph, GROUP_SCORES) - with_engine),
         ("ledger in PostgreSQL", closure(graph, SHARED_LEDGER) - core),
     ):
         lines = sum(map(lines_of, modules))
