@@ -19,6 +19,7 @@ SPARK = (
     "tests/engines/test_broken_off.py",
     "tests/engines/test_contract.py",
     "tests/engines/test_counting.py",
+    "tests/engines/test_long_texts.py",
     "tests/engines/test_same_person.py",
     "tests/engines/test_spark.py",
     "tests/engines/test_spark_origins.py",
