@@ -227,6 +227,27 @@ def test_where_single_columns_have_enough_before_the_glance_they_get_no_more(
         assert verified.allowed.minus(verified.total) == budget.times(0)
 
 
+@pytest.mark.parametrize("weight", [1, 30, 10_000])
+def test_no_weight_of_single_columns_leaves_a_model_without_a_budget(
+    weight: int, tmp_path: Path
+) -> None:
+    """Residuals give single columns nearly everything here: a model that got as much would have nothing left, or less."""
+    public, workload = generator(6), f"marginals(a * {weight}; b; a, b)"
+    columns = "".join(f'[columns.{name}]\nkind = "integer"\nrange = [0, 1]\n' for name in "ab")
+    budget = Budget(rho="1/1000")
+    reader = release(
+        pa.table({name: public.integers(0, 2, 300) for name in "ab"}),
+        Schema.loads(f'dataset = "t"\npeople = 300\n{columns}'),
+        budget=budget,
+        workload=workload,
+        algorithms={workload: "adaptive"},
+        ledger=tmp_path / "ledger.db",
+    )
+    verified = verify(reader.release)
+    assert verified.ok, verified.problems
+    assert verified.allowed.minus(verified.total) == budget.times(0)
+
+
 def test_with_laplace_noise_a_glance_is_taken_where_it_costs_little() -> None:
     text = "marginals(2)"
 

@@ -340,6 +340,14 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="single-columns-take-all-that-a-model-has",
+        trap=43,
+        file="src/discreet/families/tables/release/adaptive.py",
+        old="found if is_cheap and found.single <= MOST_ONE_WAY else None",
+        new="found if is_cheap else None",
+        tests=(f"{EVERYTHING}::test_no_weight_of_single_columns_leaves_a_model_without_a_budget",),
+    ),
+    Mutant(
         name="cells-that-a-bad-model-empties-are-sure-to-be-empty",
         trap=42,
         file="src/discreet/families/tables/answer/models/cell_errors.py",

@@ -51,6 +51,7 @@ from discreet.families.tables.release.claims import MODEL_RISK
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
 from discreet.families.tables.release.everything import AllCells, AllResiduals, Everything
 from discreet.families.tables.release.pair_choice import (
+    MOST_ONE_WAY,
     MOST_PAIR_CELLS,
     looking_share,
     one_way_share,
@@ -210,7 +211,8 @@ class PreparedAdaptive(PreparedClass):
         )
         found = AllResiduals(self, self._glance(people, drowning), parts)
         is_cheap = found.glance <= looking_share(drowning) / ROUNDS
-        return found if is_cheap else None
+        # A model must have a part of the budget for its pairs.
+        return found if is_cheap and found.single <= MOST_ONE_WAY else None
 
     @property
     def _measured_whole(self) -> PreparedResiduals | PreparedMarginals | None:
@@ -239,9 +241,8 @@ class PreparedAdaptive(PreparedClass):
     def _glance(self, people: int, drowning: float) -> Fraction:
         """The share of the budget for a glance at all pairs: what it needs, and no less than one coarseness of a look gets."""
         moved = ModelDistance((), "").sensitivity(self.schema).l2_squared
-        wanted = (
-            2 * people * drowning / SHARP_ENOUGH
-        )  # the deviation of the mean distance of a pair
+        # The deviation of the mean distance of a pair.
+        wanted = 2 * people * drowning / SHARP_ENOUGH
         whole = 2 * float(self.share.rho) * wanted**2
         if (
             whole <= moved
