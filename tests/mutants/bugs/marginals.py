@@ -341,7 +341,7 @@ MARGINALS = (
     ),
     Mutant(
         name="single-columns-take-all-that-a-model-has",
-        trap=43,
+        trap=27,
         file="src/discreet/families/tables/release/adaptive.py",
         old="found if is_cheap and found.single <= MOST_ONE_WAY else None",
         new="found if is_cheap else None",
