@@ -95,7 +95,8 @@ def test_charges_under_one_cap_tell_people_and_rows_apart_in_one_way(
 )
 def test_other_options_of_files_may_differ_under_one_cap(ledger, unit, one, other):
     ledger.declare("people", Budget(epsilon=1), protects=read_as(unit, one))
-    pay(ledger, read_as(unit, other), Budget(epsilon="1/4"), "a")
+    paid = pay(ledger, read_as(unit, other), Budget(epsilon="1/4"), "a")
+    assert ledger.spent("people") == paid.cost
 
 
 def test_a_cap_that_was_recorded_without_options_is_about_the_usual_ones(ledger):

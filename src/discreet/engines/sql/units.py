@@ -24,7 +24,7 @@ from discreet.schema.columns.values import (
 from discreet.schema.csv_options import CsvOptions
 
 LONGEST_TEXT = 1000
-"""Of a longer text of a category, which no schema lists, one character more is read; no longer one identifies anybody."""
+"""Characters. Of a longer text of a category one more is read, unless the schema declares longer ones. A longer identifier is missing."""
 _FARTHEST_WHOLE = 1e30
 """Doubles beyond are clamped, so that they fit 128 bits; declared ranges have 64."""
 
@@ -52,11 +52,10 @@ def unit_type(column: Column, type_: FieldType) -> str:
 def unit(column: Column, value: Sql, type_: FieldType, dialect: Dialect) -> Sql:
     """The unit of a cleaned field."""
     read = _Reader(dialect).of_kind(column.kind, value, type_)
-    if (
-        column.kind == "category" and type_.is_text
-    ):  # a database holds one person's at the same time
+    if column.kind == "category" and type_.is_text:
+        # A database holds all texts of one person in memory at the same time. A text that is cut off equals no declared one.
         longest = max([LONGEST_TEXT, *(len(each) for each in getattr(column, "values", ()))])
-        read = s.call("substr", read, s.whole(1), s.whole(longest + 1))  # so it is none of them
+        read = s.call("substr", read, s.whole(1), s.whole(longest + 1))
     return dialect.fitted(read, unit_type(column, type_))
 
 
