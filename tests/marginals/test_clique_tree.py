@@ -86,6 +86,24 @@ def test_the_fit_has_the_wanted_pairs_and_nothing_beyond_them(graph):
         assert np.abs(summed(whole(tree), columns) - wanted[columns]).sum() / 2 < 1e-3
 
 
+def test_tightly_dependent_columns_of_one_large_clique_are_met():
+    """Scaling comes near slowly here: it must go on while it gains, over all cells of the clique."""
+    columns = 11
+    generator = np.random.default_rng(5)
+    common = generator.standard_normal((4000, 1))
+    rows = (
+        2 * common + generator.standard_normal((4000, columns)) > generator.normal(1, 1, columns)
+    ).astype(int)
+    wanted = {(c,): np.bincount(rows[:, c], minlength=2) / 4000 for c in range(columns)}
+    for one, other in combinations(range(columns), 2):
+        counted = np.bincount(2 * rows[:, one] + rows[:, other], minlength=4)
+        wanted[one, other] = counted.reshape(2, 2) / 4000
+    tree = CliqueTree((2,) * columns, [tuple(range(columns))])
+    tree.fit(wanted)
+    off = [np.abs(summed(tree.tables[0], each) - wanted[each]).sum() / 2 for each in wanted]
+    assert max(off) < 1e-5
+
+
 def test_every_tie_of_the_spanning_tree_is_kept_however_little_room_there_is():
     ties = {(0, 1): 0.5, (1, 2): 0.4, (0, 2): 0.3, (2, 3): 0.2, (1, 3): 0.1, (3, 4): 0.0}
     assert chosen_ties(SIZES, ties, most=0) == [(0, 1), (1, 2), (2, 3)]

@@ -31,10 +31,14 @@ LARGEST_PAIR = 1 << 17
 """Cells of a pair that may become a clique."""
 TRIED = 20_000
 """Ties that are tried, times the columns: what looking for cliques takes grows with both."""
-SWEEPS, ROUNDS = 12, 3
-"""Visits of all cliques; and how often a visit scales a clique to each of its pairs."""
+SWEEPS, ROUNDS = 24, 3
+"""Visits of all cliques, at most; and how often a visit scales a clique to each of its pairs."""
 NEAR = 1e-5
 """The total variation of a clique's pairs, summed, below which it needs no more visits."""
+SLOWEST = 0.8
+"""No more visits if the last one left more than this part of what the pairs were off: tables that disagree are met no better."""
+TOGETHER = 256
+"""Cells of a clique's last columns. What is wanted of these is met together: see `_steps`."""
 LEAST = 1e-300
 
 
@@ -138,9 +142,8 @@ class CliqueTree:
 
     def _scale(self, place: int, columns: Columns, wanted: Floats, held: Floats) -> None:
         """Multiply a clique's table so that `columns` have what is wanted instead of what they held."""
-        ratio = np.divide(wanted, held, out=np.zeros_like(held), where=held > LEAST)
         shape = [self.sizes[c] if c in columns else 1 for c in self.cliques[place]]
-        self.tables[place] *= ratio.reshape(shape)
+        self.tables[place] *= _ratio(wanted, held).reshape(shape)
 
     def _tell(self, child: int, source: int, target: int) -> None:
         """Carry what one clique has learnt over the columns that `child` shares with the one before it."""
@@ -156,7 +159,7 @@ class CliqueTree:
         cliques are visited along the tree, and each is told on the way what has changed before it.
         """
         inside = [
-            [columns for columns in wanted if set(columns) <= set(clique)]
+            _steps(self.sizes, clique, [each for each in wanted if set(each) <= set(clique)])
             for clique in self.cliques
         ]
         tour = self._tour()
@@ -167,7 +170,7 @@ class CliqueTree:
                 self._tell(child, source, target)
                 if target == child:
                     furthest = max(furthest, self._met(child, inside[child], wanted))
-            if furthest < NEAR or furthest > last / 2:  # tables that disagree are met no better
+            if furthest < NEAR or furthest > SLOWEST * last:
                 break
         for place, before in self.order[1:]:
             self._tell(place, before, place)
@@ -187,15 +190,21 @@ class CliqueTree:
                 waiting += [(each, child, each) for each in reversed(below[child])]
         return found
 
-    def _met(self, place: int, sets: Sequence[Columns], wanted: Mapping[Columns, Floats]) -> float:
+    def _met(self, place: int, steps: Sequence[_Step], wanted: Mapping[Columns, Floats]) -> float:
         """Scale a clique to the tables inside it; how far they were off."""
         off = 0.0
-        for step in range(ROUNDS if len(sets) > 1 else 1):
-            for columns in sets:
+        for turn in range(ROUNDS if sum(len(sets) for _, sets in steps) > 1 else 1):
+            for columns, sets in steps:
                 held = self.summed(self.tables[place], place, columns)
-                if step == 0:
-                    off += float(np.abs(held - wanted[columns]).sum()) / 2
-                self._scale(place, columns, wanted[columns], held)
+                found = held
+                for each in sets:
+                    gone = tuple(a for a, c in enumerate(columns) if c not in each)
+                    own = np.asarray(found.sum(axis=gone))
+                    if turn == 0:
+                        off += float(np.abs(own - wanted[each]).sum()) / 2
+                    shape = [self.sizes[c] if c in each else 1 for c in columns]
+                    found = found * _ratio(wanted[each], own).reshape(shape)
+                self._scale(place, columns, found, held)
         return off
 
     def sample(self, rows: int, generator: Generator) -> Integers:
@@ -217,6 +226,34 @@ class CliqueTree:
                 drawn[:, column] = cell % self.sizes[column]
                 cell //= self.sizes[column]
         return drawn[generator.permutation(rows)]
+
+
+_Step = tuple[Columns, list[Columns]]
+"""Some columns of a clique, and the wanted tables inside them."""
+
+
+def _steps(sizes: Sequence[int], clique: Columns, sets: Sequence[Columns]) -> list[_Step]:
+    """What a visit of a clique scales together: first to last.
+
+    Summing a large table to columns that lie far apart in memory is slow. So all tables that touch the last columns are met in a sum
+    over the others, which is small, and one factor for each cell of that sum carries it to the large table.
+    """
+    first, cells = len(clique), 1
+    while first and cells * sizes[clique[first - 1]] <= TOGETHER:
+        first -= 1
+        cells *= sizes[clique[first]]
+    last = clique[first:]
+    found: dict[Columns, list[Columns]] = {}
+    for each in sets:
+        columns = each
+        if not set(last).isdisjoint(each):
+            columns = (*(column for column in each if column not in last), *last)
+        found.setdefault(columns, []).append(each)
+    return list(found.items())
+
+
+def _ratio(wanted: Floats, held: Floats) -> Floats:
+    return np.divide(wanted, held, out=np.zeros_like(held), where=held > LEAST)
 
 
 def _in_shares(shares: Floats, group: Integers, generator: Generator) -> Integers:
