@@ -1,6 +1,10 @@
 """Synthetic rows against AIM's: the error of all tables of two and of three columns, and what it costs.
 
-Total variation between a table of the true rows and of the synthetic ones, averaged over all tables
+    python benchmarks/marginals.py [--data FOLDER] [--tables NAME ...] [--draws N] [--quick]
+    python benchmarks/marginals.py --generated N [--seed N]
+
+Without `--tables` all tables of the folder (`tables/NAME.csv` with `tables/NAME-domain.json`). `--generated` takes N generated tables
+instead, of many kinds (`support/table_families.py`), each at a budget of its own. Total variation between a table of the true rows and of the synthetic ones, averaged over all tables
 of at most 10,000 cells, at delta 1e-9; both sides from synthetic rows, in one process. Also: CPU and
 memory of a release with its rows, coverage of the intervals of single cells, and what a classifier learns
 from the rows.
@@ -21,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -31,16 +37,19 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.baselines.aim import aim, marginal  # noqa: E402
+from benchmarks.choice import released as released_generated  # noqa: E402
 from benchmarks.support.bars import bar  # noqa: E402
-from benchmarks.support.data import add_option, data_folder  # noqa: E402
+from benchmarks.support.data import add_option, data_folder, tables_in  # noqa: E402
 from benchmarks.support.learning import area, targets  # noqa: E402
+from benchmarks.support.table_families import Generated, generated  # noqa: E402
 from discreet.answering import ReleaseReader  # noqa: E402
 from discreet.privacy.budget import Budget  # noqa: E402
 from discreet.privacy.conversion import rho_from_budget  # noqa: E402
 from discreet.releases import release  # noqa: E402
 from discreet.schema import Schema  # noqa: E402
 
-TABLES = ("adult", "nltcs", "titanic")
+MOST_ROWS, MOST_COLUMNS, MOST_VALUES = 100_000, 16, 100
+"""Of generated tables: AIM takes longer with more."""
 EPSILONS = ("0.1", "1", "10")
 DELTA = "1e-9"
 LARGEST = 10_000
@@ -70,14 +79,14 @@ class Table:
         rows = np.loadtxt(self.path, delimiter=",", skiprows=1, dtype=np.int64)
         return rows[:, [header.index(each) for each in self.names]]
 
-    def sets(self, degree: int) -> list[tuple[int, ...]]:
+    def sets(self, degree: int, most: int = LARGEST) -> list[tuple[int, ...]]:
         every = combinations(range(len(self.sizes)), degree)
-        return [c for c in every if math.prod(self.sizes[i] for i in c) <= LARGEST]
+        return [c for c in every if math.prod(self.sizes[i] for i in c) <= most]
 
-    def distance(self, rows: np.ndarray, degree: int) -> float:
+    def distance(self, rows: np.ndarray, degree: int, most: int = LARGEST) -> float:
         """Mean total variation."""
         found = []
-        for columns in self.sets(degree):
+        for columns in self.sets(degree, most):
             true, made = (marginal(each, self.sizes, columns) for each in (self.codes, rows))
             found.append(np.abs(true / true.sum() - made / max(made.sum(), 1)).sum() / 2)
         return float(np.mean(found))
@@ -100,42 +109,78 @@ def released(
         )
 
 
-def compare(
-    folder: Path, draws: int, names: tuple[str, ...], generator: np.random.Generator
-) -> bool:
-    ratios: dict[int, list[float]] = {2: [], 3: []}
-    good = True
+@dataclass(frozen=True)
+class Case:
+    """A table and an epsilon, at which both sides release it."""
+
+    name: str
+    table: Table | Generated
+    epsilon: str
+
+    def ours(self) -> ReleaseReader:
+        if isinstance(self.table, Generated):
+            return released_generated(self.table, "automatic")
+        return released(self.table, self.epsilon)
+
+    def theirs(self, generator: np.random.Generator) -> np.ndarray:
+        table, sizes = self.table, self.table.sizes
+        rho = rho_of(self.epsilon)
+        return aim(table.codes, sizes, table.sets(2), rho=rho, generator=generator)
+
+
+def published(folder: Path, names: Sequence[str]) -> Iterator[Case]:
     for name in names:
         table = Table(name, folder)
-        for epsilon in EPSILONS:
-            rho = float(
-                rho_from_budget(
-                    epsilon=Budget(epsilon=epsilon).epsilon,
-                    delta=Budget(epsilon=1, delta=DELTA).delta,
-                )
-            )
-            errors: dict[tuple[str, int], list[float]] = {}
-            cpu = {"ours": 0.0, "aim": 0.0}
-            for _ in range(draws):
-                start = time.process_time()
-                reader = released(table, epsilon)
-                ours = reader.synthesize().codes
-                middle = time.process_time()
-                theirs = aim(table.codes, table.sizes, table.sets(2), rho=rho, generator=generator)
-                cpu["ours"] += middle - start
-                cpu["aim"] += time.process_time() - middle
-                for degree in (2, 3):
-                    errors.setdefault(("ours", degree), []).append(table.distance(ours, degree))
-                    errors.setdefault(("aim", degree), []).append(table.distance(theirs, degree))
-            mean = {key: float(np.mean(each)) for key, each in errors.items()}
+        yield from (Case(f"{name}, epsilon {epsilon}", table, epsilon) for epsilon in EPSILONS)
+
+
+def all_generated(many: int, seed: int) -> Iterator[Case]:
+    tables = generated(
+        many,
+        seed,
+        most_rows=MOST_ROWS,
+        most_columns=MOST_COLUMNS,
+        most_values=MOST_VALUES,
+        delta=DELTA,
+    )
+    yield from (Case(table.described, table, table.epsilon) for table in tables)
+
+
+def rho_of(epsilon: str) -> float:
+    budget = Budget(epsilon=epsilon, delta=DELTA)
+    return float(rho_from_budget(epsilon=budget.epsilon, delta=budget.delta))
+
+
+def compare(cases: Iterator[Case], draws: int, generator: np.random.Generator) -> bool:
+    ratios: dict[int, list[float]] = {2: [], 3: []}
+    good = True
+    for case in cases:
+        errors: dict[tuple[str, int], list[float]] = {}
+        cpu = {"ours": 0.0, "aim": 0.0}
+        for _ in range(draws):
+            start = time.process_time()
+            reader = case.ours()
+            ours = reader.synthesize().codes
+            middle = time.process_time()
+            theirs = case.theirs(generator)
+            cpu["ours"] += middle - start
+            cpu["aim"] += time.process_time() - middle
             for degree in (2, 3):
-                ratios[degree].append(mean["ours", degree] / mean["aim", degree])
-            print(
-                f"{name:8} epsilon {epsilon:>4}: 2-way {mean['ours', 2]:.5f} / AIM {mean['aim', 2]:.5f} = "
-                f"{ratios[2][-1]:.2f}; 3-way {mean['ours', 3]:.5f} / {mean['aim', 3]:.5f} = {ratios[3][-1]:.2f}; "
-                f"CPU {cpu['ours'] / draws:.1f} / {cpu['aim'] / draws:.1f} s; {reader.release.parts[0].algorithm}",
-                flush=True,
-            )
+                for side, rows in (("ours", ours), ("aim", theirs)):
+                    errors.setdefault((side, degree), []).append(
+                        case.table.distance(rows, degree, LARGEST)
+                    )
+        mean = {key: float(np.mean(each)) for key, each in errors.items()}
+        ratio = {degree: mean["ours", degree] / mean["aim", degree] for degree in (2, 3)}
+        for degree in (2, 3):
+            if not math.isnan(ratio[degree]):  # tables of three columns may all be too large
+                ratios[degree].append(ratio[degree])
+        print(
+            f"{case.name}: 2-way {mean['ours', 2]:.5f} / AIM {mean['aim', 2]:.5f} = "
+            f"{ratio[2]:.2f}; 3-way {mean['ours', 3]:.5f} / {mean['aim', 3]:.5f} = {ratio[3]:.2f}; "
+            f"CPU {cpu['ours'] / draws:.1f} / {cpu['aim'] / draws:.1f} s; {reader.release.parts[0].algorithm}",
+            flush=True,
+        )
     mean_of = {degree: float(np.exp(np.mean(np.log(each)))) for degree, each in ratios.items()}
     good &= bar("2-way error of synthetic rows / AIM's, geometric mean", mean_of[2], 0.85)
     good &= bar("2-way error / AIM's, worst table and epsilon", max(ratios[2]), 1.05)
@@ -144,17 +189,12 @@ def compare(
 
 
 def learning(
-    folder: Path, draws: int, names: tuple[str, ...], epsilon: str, generator: np.random.Generator
+    folder: Path, draws: int, names: Sequence[str], epsilon: str, generator: np.random.Generator
 ) -> bool:
     """The area under the curve of a classifier that learns from synthetic rows, ours and AIM's.
 
     It is tested on the second half of the true rows; the one that learns from true rows has the first half.
     """
-    rho = float(
-        rho_from_budget(
-            epsilon=Budget(epsilon=epsilon).epsilon, delta=Budget(epsilon=1, delta=DELTA).delta
-        )
-    )
     lost = []
     for name in names:
         table = Table(name, folder)
@@ -165,7 +205,13 @@ def learning(
         for draw in range(draws):
             made = (
                 released(table, epsilon).synthesize().codes,
-                aim(table.codes, table.sizes, table.sets(2), rho=rho, generator=generator),
+                aim(
+                    table.codes,
+                    table.sizes,
+                    table.sets(2),
+                    rho=rho_of(epsilon),
+                    generator=generator,
+                ),
             )
             for side, rows in enumerate(made):
                 areas[draw, side] = [area(rows, shuffled[half:], table.sizes, *t) for t in asked]
@@ -219,9 +265,9 @@ def coverage(folder: Path, draws: int, name: str, epsilon: str, algorithm: str) 
     return good
 
 
-def one(folder: Path) -> None:
-    """Release adult and draw its rows, in this process alone; prints what it took."""
-    table = Table("adult", folder)
+def one(folder: Path, name: str) -> None:
+    """Release a table and draw its rows, in this process alone; prints what it took."""
+    table = Table(name, folder)
     start = time.process_time()
     released(table, "1").synthesize()
     took = time.process_time() - start
@@ -232,29 +278,36 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     add_option(options)
     options.add_argument("--draws", type=int, default=5)
-    options.add_argument("--tables", nargs="*", default=list(TABLES))
+    options.add_argument("--tables", nargs="*", help="names; all tables of the folder if none")
     options.add_argument("--quick", action="store_true", help="one draw")
-    options.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    options.add_argument("--generated", type=int, help="so many generated tables instead")
+    options.add_argument("--seed", type=int, default=20_261_120, help="of generated tables")
+    options.add_argument("--one", help=argparse.SUPPRESS)
     chosen = options.parse_args()
+    if chosen.generated:
+        cases = all_generated(chosen.generated, chosen.seed)
+        draws = 1 if chosen.quick else chosen.draws
+        return int(not compare(cases, draws, np.random.default_rng()))
     with tempfile.TemporaryDirectory() as scratch:
         return measured(chosen, data_folder(chosen.data, Path(scratch)))
 
 
 def measured(chosen: argparse.Namespace, data: Path) -> int:
     if chosen.one:
-        one(data)
+        one(data, chosen.one)
         return 0
-    command = [sys.executable, __file__, "--one", "--data", str(data)]
+    names = chosen.tables or tables_in(data)
+    first = "adult" if "adult" in names else names[0]
+    command = [sys.executable, __file__, "--one", first, "--data", str(data)]
     cpu, memory = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
     )
-    good = bar("adult, epsilon 1: CPU seconds of release and synthetic rows", cpu, 6.0)
-    good &= bar("adult, epsilon 1: megabytes of release and synthetic rows", memory, 300.0)
+    good = bar(f"{first}, epsilon 1: CPU seconds of release and synthetic rows", cpu, 6.0)
+    good &= bar(f"{first}, epsilon 1: megabytes of release and synthetic rows", memory, 300.0)
     draws = 1 if chosen.quick else chosen.draws
-    good &= coverage(data, 1 if chosen.quick else 3, "adult", "10", "residuals-even")
-    good &= coverage(data, 1 if chosen.quick else 3, "adult", "1", "adaptive-even")
-    names = tuple(chosen.tables)
-    good &= compare(data, draws, names, np.random.default_rng())
+    good &= coverage(data, 1 if chosen.quick else 3, first, "10", "residuals-even")
+    good &= coverage(data, 1 if chosen.quick else 3, first, "1", "adaptive-even")
+    good &= compare(published(data, names), draws, np.random.default_rng())
     good &= learning(data, draws, names, "1", np.random.default_rng())
     return 0 if good else 1
 

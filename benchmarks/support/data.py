@@ -68,6 +68,13 @@ def data_folder(asked: Path, scratch: Path) -> Path:
     return made
 
 
+def tables_in(folder: Path) -> list[str]:
+    """The names of all tables of a folder."""
+    ending = "-domain.json"
+    found = (folder / "tables").glob(f"*{ending}")
+    return sorted(each.name.removesuffix(ending) for each in found)
+
+
 def _histograms(generator: np.random.Generator) -> dict[str, np.ndarray]:
     """Smooth, heavy-tailed, spiky, sparse; in the plane clusters and a line."""
     line = np.linspace(0, 1, 4096)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,6 +26,8 @@ PLACES = 64
 WIDTH = 2 * REACH / PLACES
 MOST_CLASSES, RATIO = 16, 0.3
 """Classes of expected counts, at most; and how far apart they are in logarithms, at least."""
+GRID = 0.1
+"""Classes whose logarithms differ by less are taken for one: hundreds of pairs of columns then share a few dozen of them."""
 STEP, WHOLE = 0.25, 1.5
 """Counts are summed over in steps of so many deviations; whole counts where such a step is at most `WHOLE`."""
 STEPS = 30
@@ -74,8 +77,8 @@ class LikelyCounts:
         seen = np.asarray(np.bincount(cells, 1 - between, many * PLACES), dtype=np.float64)
         seen[1:] += np.bincount(cells, between, many * PLACES)[:-1]
         held = np.bincount(classes, minlength=many)
-        centres = np.exp(np.bincount(classes, logs, many) / np.maximum(held, 1))
-        found = [_by_shape(float(each), variance) for each in centres]
+        centres = np.bincount(classes, logs, many) / np.maximum(held, 1)
+        found = [_by_shape(round(each / GRID), variance) for each in centres.tolist()]
         likelihoods, means = (np.stack(each) for each in zip(*found, strict=True))
         seen = seen.reshape(many, PLACES)
         return cls(noisy, chosen, std[chosen], cells, between, seen, likelihoods, means)
@@ -117,8 +120,10 @@ def likely(noisy: Floats, expected: Floats, variance: float, held: float) -> Flo
     return table.given(fitted_weights([table], held))
 
 
-def _by_shape(expected: float, variance: float) -> tuple[Floats, Floats]:
+@lru_cache(maxsize=1024)
+def _by_shape(level: int, variance: float) -> tuple[Floats, Floats]:
     """For each shape and place: how likely the noisy count is there, and how far the mean count is from it."""
+    expected = math.exp(level * GRID)
     std = math.sqrt(expected + variance)
     counts, chances, summed = _chances(expected, std)
     noisy = expected + std * (WIDTH * (np.arange(PLACES) + 0.5) - REACH)
