@@ -60,6 +60,7 @@ from discreet.families.tables.release.predicted_variation import (
     DROWNED,
     MEAN_ABSOLUTE_NORMAL,
     OVERHEAD,
+    columns_variation,
     filled_cells,
     model_variation,
     noise_variation,
@@ -310,16 +311,16 @@ class PreparedAdaptive(PreparedClass):
 
     def _of_columns(self, people: int) -> dict[str, float]:
         """The total variation that noise leaves in the smoothed table of each column."""
+        found = columns_variation(self.variances_of_columns(), self.schema, people)
+        return {name: SMOOTHED * each for name, each in found.items()}
+
+    def variances_of_columns(self) -> dict[str, float]:
+        """Of the noise in a cell of each single column."""
         asked = {name for each in self.sets for name in each}
         sets = [(name,) for name in self.schema.names if name in asked]
         share = self.share.times(one_way_share(self.drowning()))
         tables = tables_of_noise(self.one_way_requests(sets, share), self.complete)
-        found = {}
-        for (name,) in sets:
-            error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
-            cells = filled_cells((name,), self.schema)
-            found[name] = SMOOTHED * predicted_variation(cells, error, people)
-        return found
+        return {name: tables.cell_variance((name,)) for (name,) in sets}
 
     def one_way_requests(
         self,

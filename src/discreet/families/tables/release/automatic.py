@@ -17,10 +17,11 @@ from typing import ClassVar
 
 from discreet.families.shared.release.protocol import Prepared, of_type
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.release.adaptive import AdaptiveMarginals
+from discreet.families.tables.release.adaptive import AdaptiveMarginals, PreparedAdaptive
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
 from discreet.families.tables.release.predicted_variation import (
     DROWNED,
+    columns_variation,
     filled_cells,
     noise_variation,
 )
@@ -31,7 +32,8 @@ from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 SURELY_BETTER = 0.85
-"""The adaptive release is made if its error is foreseen to be at most this part of that of noise on everything: forecasts of a model are less certain."""
+"""The adaptive release is made if its error is foreseen to be at most this part of that of noise on everything: forecasts of a model are less certain.
+If a first selection may turn it into noise on everything, it needs no such lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,9 @@ class AutomaticMarginals:
             return best
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
         if _variation(best, schema.people) >= DROWNED:
-            return planned
-        return planned if planned.beside_everything() < SURELY_BETTER * best.weighed() else best
+            return planned if _knows_columns_better(planned, best, schema.people) else best
+        lead = SURELY_BETTER if planned.everything() is None else 1.0
+        return planned if planned.beside_everything() < lead * best.weighed() else best
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:
@@ -76,3 +79,14 @@ def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> 
     asked, schema = of_type(prepared.query_class, Marginals), prepared.schema
     sizes = [filled_cells(columns, schema) for columns in asked.sets(schema)]
     return noise_variation(sizes, prepared.errors_of_tables(), asked.weights(schema), people)
+
+
+def _knows_columns_better(
+    planned: PreparedAdaptive, best: PreparedMarginals | PreparedResiduals, people: int
+) -> bool:
+    """Whether a model is told more of single columns than noise on everything tells: where pairs drown, little else is learnt."""
+    by_model, by_noise = (
+        sum(columns_variation(each.variances_of_columns(), each.schema, people).values())
+        for each in (planned, best)
+    )
+    return not by_noise or by_model <= by_noise

@@ -52,7 +52,7 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.release.predicted_variation import errors_together, mean_absolute
+from discreet.families.tables.release.predicted_variation import NoiseTogether, mean_absolute
 from discreet.families.tables.release.residual_planning import weighing_cells
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
@@ -159,12 +159,23 @@ class PreparedMarginals(MeasuredAtOnce):
         return self.kept["errors"]
 
     def _errors(self) -> list[float]:
+        together = self._together()
+        if together is None:
+            return [mean_absolute(law) for law in self.laws]
+        return together.errors()
+
+    def variances_of_columns(self) -> dict[str, float]:
+        """Of the noise in a cell of each single column; nothing is said of tables that are not put together."""
+        together, names = self._together(), columns_of(self._sets, self.schema)
+        return {} if together is None else {name: together.variance((name,)) for name in names}
+
+    def _together(self) -> NoiseTogether | None:
         together = not self._leaves_rows_out or _must_be_complete(self._sets, self.schema)
         if not together or sum(2 ** len(columns) for columns in self._sets) > MOST_SUBSETS:
-            return [mean_absolute(law) for law in self.laws]
+            return None
         cells = {column.name: column.cells for column in self.schema.columns}
         public = self.schema.rows_are_public and not self._leaves_rows_out
-        return errors_together(self._sets, self.laws, cells, rows_are_public=public)
+        return NoiseTogether.of(self._sets, self.laws, cells, rows_are_public=public)
 
     @property
     def _sets(self) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -57,6 +58,18 @@ def predicted_variation(cells: int, error: float, people: int) -> float:
         return 1.0
     quiet = people / harmonic * math.log(cells / loud)
     return min(1.0, (error * loud / 2 + quiet) / people)
+
+
+def columns_variation(
+    variances: Mapping[str, float], schema: Schema, people: int
+) -> dict[str, float]:
+    """The same for tables of single columns, by the variance of the noise in their cells."""
+    return {
+        name: predicted_variation(
+            filled_cells((name,), schema), MEAN_ABSOLUTE_NORMAL * math.sqrt(variance), people
+        )
+        for name, variance in variances.items()
+    }
 
 
 def noise_variation(
@@ -107,40 +120,66 @@ def _harmonic(cells: int) -> float:
     return math.log(cells) + EULER + 1 / (2 * cells) if cells > 1 else 1.0
 
 
-def errors_together(
-    sets: Sequence[tuple[str, ...]],
-    laws: Sequence[NoiseLaw],
-    cells: Mapping[str, int],
-    *,
-    rows_are_public: bool,
-) -> list[float]:
-    """The mean absolute error of a cell of each table with noise on its cells, once all tables are put together.
+@dataclass(frozen=True, slots=True)
+class NoiseTogether:
+    """The noise that is left once tables with noise on their cells are put together, as `ConsistentTables` does it.
 
-    As `ConsistentTables` does it: each table says something about the residuals of its subsets, and these are combined by inverse
-    variance. To first order the mean absolute value of a sum of draws differs from that of a normal one by its excess kurtosis.
-    That is the law's, times the fourth power of the weight of the cell's own draw: other draws weigh little. Where hardly any draw
-    is not 0 that says nothing, and the noise counts as it was drawn.
+    Each table says something about the residuals of its subsets, and these are combined by inverse variance.
     """
-    variances = [max(law.variance, LEAST_VARIANCE) for law in laws]
-    known: defaultdict[tuple[str, ...], float] = defaultdict(float)
-    for columns, variance in zip(sets, variances, strict=True):
+
+    sets: Sequence[tuple[str, ...]]
+    laws: Sequence[NoiseLaw]
+    cells: Mapping[str, int]
+    known: Mapping[tuple[str, ...], float]
+    """For each residual 1 / its variance, in units of what noise of variance 1 on a table of its own columns leaves."""
+
+    @classmethod
+    def of(
+        cls,
+        sets: Sequence[tuple[str, ...]],
+        laws: Sequence[NoiseLaw],
+        cells: Mapping[str, int],
+        *,
+        rows_are_public: bool,
+    ) -> NoiseTogether:
+        known: defaultdict[tuple[str, ...], float] = defaultdict(float)
+        for columns, law in zip(sets, laws, strict=True):
+            for own in subsets(columns):
+                known[own] += _told(own, columns, cells) / _variance(law)
+        if rows_are_public:
+            known[()] = math.inf
+        return cls(sets, laws, cells, known)
+
+    def variance(self, columns: tuple[str, ...]) -> float:
+        """Of a cell of a table whose residuals were measured."""
+        left = 0.0
         for own in subsets(columns):
-            known[own] += _told(own, columns, cells) / variance
-    if rows_are_public:
-        known[()] = math.inf
-    found = []
-    for columns, law, variance in zip(sets, laws, variances, strict=True):
-        left, mine = 0.0, 0.0
-        for own in subsets(columns):
-            part = _told(own, columns, cells)
-            kept = part * prod(1 - 1 / cells[name] for name in own)
-            left += kept * part / known[own]
-            mine += kept * part / (variance * known[own])
-        shape = mean_absolute(law) / math.sqrt(variance) - MEAN_ABSOLUTE_NORMAL
-        tail = (mine * mine * variance / left) ** 2 if left else 0.0
-        together = math.sqrt(left) * (MEAN_ABSOLUTE_NORMAL + shape * tail)
-        found.append(min(together, mean_absolute(law)))
-    return found
+            part = _told(own, columns, self.cells)
+            left += part * part * self._centred(own) / self.known[own]
+        return left
+
+    def _centred(self, own: tuple[str, ...]) -> float:
+        return prod(1 - 1 / self.cells[name] for name in own)
+
+    def errors(self) -> list[float]:
+        """The mean absolute error of a cell of each table.
+
+        To first order the mean absolute value of a sum of draws differs from that of a normal one by its excess kurtosis.
+        That is the law's, times the square of the part of its variance that is left: draws of other cells weigh little. Where hardly any draw
+        is not 0 that says nothing, and the noise counts as it was drawn.
+        """
+        found = []
+        for columns, law in zip(self.sets, self.laws, strict=True):
+            left, variance = self.variance(columns), _variance(law)
+            shape = mean_absolute(law) / math.sqrt(variance) - MEAN_ABSOLUTE_NORMAL
+            tail = (left / variance) ** 2
+            together = math.sqrt(left) * (MEAN_ABSOLUTE_NORMAL + shape * tail)
+            found.append(min(together, mean_absolute(law)))
+        return found
+
+
+def _variance(law: NoiseLaw) -> float:
+    return max(law.variance, LEAST_VARIANCE)
 
 
 @lru_cache(maxsize=4096)

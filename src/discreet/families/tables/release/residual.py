@@ -218,6 +218,11 @@ class PreparedResiduals(MeasuredAtOnce):
         variances = (tables.cell_variance(columns) for columns in self.sets)
         return [MEAN_ABSOLUTE_NORMAL * math.sqrt(each) for each in variances]
 
+    def variances_of_columns(self) -> dict[str, float]:
+        """Of the noise in a cell of each single column."""
+        tables = self.tables()
+        return {name: tables.cell_variance((name,)) for own in self.sets for name in own}
+
     def _simultaneous(self, tables: ResidualTables, confidence: float) -> float:
         level = 1 - (1 - confidence) / self._cells
         alike: dict[float, tuple[str, ...]] = {}
