@@ -51,6 +51,7 @@ from discreet.families.tables.release.pair_choice import (
     CAUTION,
     MOST_PAIR_CELLS,
     Candidate,
+    Choice,
     beyond_chance,
     choose,
     looking_share,
@@ -99,6 +100,8 @@ class AdaptiveFitting:
         self.pairs = self._pairs()
         self.pair_weights = self._mattering(self.pairs)
         self.measured: list[Measurement] = []
+        self.columns_asked: list[Request] = []
+        """What has been measured of single columns."""
         self.targets: list[Target] = []
         self.public_rows = public_rows
         one_way = one_way_share(prepared.drowning())
@@ -151,19 +154,15 @@ class AdaptiveFitting:
         return [each * len(held) / sum(held) for each in held]
 
     def release(self, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        sets = [(name,) for name in self.names]
-        matter = self._mattering(sets)
         if self.everything is None:
-            first = self.prepared.one_way_requests(sets, self.one_way, matter)
+            first = self._one_way_requests(self.one_way)
         else:
             first = self.everything.one_way_requests(self.one_way)
         self._measure_one_way(first)
         if self.everything is not None:
-            more = (
-                self.prepared.one_way_requests(sets, self.more, matter) if self.is_more_left else []
-            )
+            more = self._one_way_requests(self.more) if self.is_more_left else []
             asked = self.everything.pair_requests(self.rest)
-            if self._is_all_worth_it(first, more, asked):
+            if self._is_all_worth_it(more, asked):
                 self.measured += self.grant.measure(asked)
                 part, claims = self.everything.released_as([*first, *asked]).finish(
                     self.grant, self.measured, public_rows=self.public_rows, confidence=confidence
@@ -181,7 +180,14 @@ class AdaptiveFitting:
         for place in range(ROUNDS):
             tables = [self.rows * self._expected(model, pair, place) for pair in self.pairs]
             looks = self._look(tables, range(len(LEVELS) + 1), self.looking[place])
-            self._measure(self._chosen(looks, self.measuring[place]), self.measuring[place])
+            chosen = self._chosen(looks, self.measuring[place])
+            columns = self._one_way_requests(self.measuring[place])
+            if sum(each.gain for _, each in chosen) < self._gain_of_columns(looks, columns):
+                self._measure_one_way(columns)
+                if place == 0:
+                    model = Mixture.independent(self.one, generator(0))
+            else:
+                self._measure(chosen, self.measuring[place])
             steps = STEPS[place]
             fit_by_bins(
                 model,
@@ -196,7 +202,12 @@ class AdaptiveFitting:
 
     # --- measuring ---------------------------------------------------------------------------
 
+    def _one_way_requests(self, share: Budget) -> list[Request]:
+        sets = [(name,) for name in self.names]
+        return self.prepared.one_way_requests(sets, share, self._mattering(sets))
+
     def _measure_one_way(self, requests: Sequence[Request]) -> None:
+        self.columns_asked += requests
         self.measured += self.grant.measure(requests)
         tables = ResidualTables(self.schema, self.measured, rows=self.public_rows)
         std = math.sqrt(tables.cell_variance(()))
@@ -214,9 +225,7 @@ class AdaptiveFitting:
         if target is not None:
             self.targets.append(target)
 
-    def _is_all_worth_it(
-        self, first: Sequence[Request], more: Sequence[Request], asked: Sequence[Request]
-    ) -> bool:
+    def _is_all_worth_it(self, more: Sequence[Request], asked: Sequence[Request]) -> bool:
         """Whether the rest of the budget should measure all pairs: a glance at each, at its own cells, tells."""
         looks = self._look(
             [
@@ -226,16 +235,31 @@ class AdaptiveFitting:
             (),
             self.glance,
         )
-        counts = {name: self.rows * one for name, one in zip(self.names, self.one, strict=True)}
         assert self.everything is not None
-        before, after = (tables_of_noise([*first, *later], self.schema) for later in ((), more))
         return noise_is_less(
             looks,
             self.pair_weights,
-            on_all=self.everything.known_after([*first, *asked]),
-            mended=mended_by(counts, before, after),
+            on_all=self.everything.known_after([*self.columns_asked, *asked]),
+            mended=self._mended_by(more),
             worse=self.everything.worse,
         )
+
+    def _mended_by(self, more: Sequence[Request]) -> dict[str, float]:
+        """By how much the squared number of rows that noise leaves wrong in each column falls if more is measured."""
+        counts = {name: self.rows * one for name, one in zip(self.names, self.one, strict=True)}
+        before, after = (
+            tables_of_noise([*self.columns_asked, *later], self.schema) for later in ((), more)
+        )
+        return mended_by(counts, before, after)
+
+    def _gain_of_columns(self, looks: Sequence[Look], more: Sequence[Request]) -> float:
+        """The rows that are no longer wrong in pairs if single columns are measured again instead of pairs."""
+        mended, gain = self._mended_by(more), 0.0
+        for each in {look.pair: look for look in looks}.values():  # the last one is at the cells
+            wrong = max(each.wrong, 0.0)
+            left = wrong**2 - sum(mended[name] for name in self.pairs[each.pair])
+            gain += float(self.pair_weights[each.pair]) * (wrong - math.sqrt(max(left, 0.0)))
+        return gain
 
     def _expected(self, model: Mixture, pair: tuple[str, str], place: int) -> Floats:
         one, other = (self.place[name] for name in pair)
@@ -279,7 +303,7 @@ class AdaptiveFitting:
 
     def _chosen(
         self, looks: Sequence[Look], measuring: Budget
-    ) -> list[tuple[Residual | BinnedTable, float]]:
+    ) -> list[tuple[Residual | BinnedTable, Choice]]:
         """What to measure because of the errors that were seen."""
         known, basic = self._known(), self.prepared.accounting is Accounting.BASIC
         cells = [
@@ -306,7 +330,7 @@ class AdaptiveFitting:
             for place, each in enumerate(looks)
         ]
         budget = float(measuring.epsilon if basic else measuring.rho)
-        return [(looks[each.level].query, each.cost) for each in choose(candidates, budget)]
+        return [(looks[each.level].query, each) for each in choose(candidates, budget)]
 
     def _price(self, query: Residual | BinnedTable) -> float:
         """The budget that noise of one row on each cell costs."""
@@ -328,10 +352,11 @@ class AdaptiveFitting:
                 found[each.query] = found.get(each.query, 0.0) + precision
         return found
 
-    def _measure(self, chosen: list[tuple[Residual | BinnedTable, float]], share: Budget) -> None:
-        largest = max(cost for _, cost in chosen)
+    def _measure(self, chosen: list[tuple[Residual | BinnedTable, Choice]], share: Budget) -> None:
+        costs = [each.cost for _, each in chosen]
+        largest = max(costs)
         finite = math.isfinite(largest)
-        weights = [max(1, round(FINEST * cost / largest)) if finite else 1 for _, cost in chosen]
+        weights = [max(1, round(FINEST * cost / largest)) if finite else 1 for cost in costs]
         parts = shares(share, weights)
         found = self.grant.measure(
             [

@@ -102,6 +102,8 @@ class Choice:
     pair: int
     level: int
     cost: float
+    gain: float = 0.0
+    """Rows that are no longer wrong, as it is foreseen."""
 
 
 def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
@@ -112,16 +114,16 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
     gains, costs = np.stack([each.at(units) for each in candidates], axis=2)
     best: tuple[float, list[Choice]] = (0.0, [])
     for gained, spending in zip(gains.tolist(), costs.tolist(), strict=True):
-        offers: dict[int, tuple[float, Choice]] = {}
+        offers: dict[int, Choice] = {}
         for each, gain, cost in zip(candidates, gained, spending, strict=True):
             held = offers.get(each.pair)
-            if gain > 0 and (held is None or gain > held[0]):
-                offers[each.pair] = gain, Choice(each.pair, each.level, cost)
-        ranked = sorted(offers.values(), key=lambda offer: -offer[0] / offer[1].cost)
+            if gain > 0 and (held is None or gain > held.gain):
+                offers[each.pair] = Choice(each.pair, each.level, cost, gain)
+        ranked = sorted(offers.values(), key=lambda offer: -offer.gain / offer.cost)
         spent, total, taken = 0.0, 0.0, []
-        for gain, choice in ranked:
+        for choice in ranked:
             if spent + choice.cost <= budget:
-                spent, total = spent + choice.cost, total + gain
+                spent, total = spent + choice.cost, total + choice.gain
                 taken.append(choice)
         if total > best[0]:
             best = total, taken
