@@ -101,10 +101,8 @@ class UsualErrors:
         expected, and either end reaches as far as a gamma law does above.
         """
         level = exact(confidence, name="confidence")
-        if level > MOST_MEASURED:
-            return None
         risk = float(1 - level)
-        return _reach_above(sizes, self._reach(sums, risk), risk)
+        return None if level > MOST_MEASURED else _reach_above(sizes, self._reach(sums, risk), risk)
 
     def _reach(self, sets: CellErrors, risk: float) -> Floats:
         """How far errors reach, of which `risk` reach farther to either side, if as many are too large as too small."""
