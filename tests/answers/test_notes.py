@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars
 import pytest
 
@@ -116,6 +118,20 @@ def test_the_example_of_a_class_names_its_columns_as_sql_does(tmp_path):
         "ORDER BY count(*) DESC LIMIT 5",
         'SELECT sum("select") FROM "order"',
     ]
+
+
+def test_a_large_error_is_shown_in_whole_rows_as_where_the_release_was_made(tmp_path):
+    schema = Schema.loads('dataset = "d"\n[columns.a]\nkind = "integer"\nrange = [0, 3]\n')
+    table = polars.DataFrame({"a": [1, 2, 3]})
+    made = release(
+        table,
+        schema,
+        budget=Budget(epsilon="1/9999"),
+        workload=["marginals(a)"],
+        ledger=tmp_path / "l.db",
+    )
+    (_, error, _) = made.overview().classes[0]
+    assert re.search(r"off by at most \d\d,\d{3}, at", error)
 
 
 @pytest.mark.parametrize("question", [None, 5, b"SELECT count(*) FROM d"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.custodian.fit import fit
+from discreet.custodian.fit import fit, fit_of_declarations
 from discreet.schema import Schema
 from tests.command_line import Done
 
@@ -61,3 +61,43 @@ def test_the_command_says_that_it_is_not_private(discreet, table: Path, tmp_path
     data = json.loads(discreet("schema", "check", str(place), str(table), "--json").out)
     assert [one["nulls"] for one in data["columns"]] == [1, 4, 1, 1]
     assert "NOT PRIVATE" in data["banner"]
+
+
+DECLARED = """
+[columns.kind]
+kind = "category"
+values = ["low", "high"]
+[derived]
+kind = "CASE WHEN age < 5 THEN 'low' ELSE 'high' END"
+[[impossible]]
+town = "elm"
+day = { "is null" = true }
+[[impossible]]
+town = "ash"
+age = 9
+"""
+
+
+def test_rows_that_break_a_declaration_are_counted(discreet, tmp_path: Path) -> None:
+    """Of five rows two have another `kind` than their age says, and one is in an impossible cell."""
+    lines = [
+        "4,ash,2020-01-01,low",
+        "5,ash,2020-01-01,low",
+        "6,elm,soon,high",
+        "1,elm,2020-01-01,high",
+    ]
+    table, schema = tmp_path / "t.csv", tmp_path / "t.toml"
+    table.write_text("\n".join(["age,town,day,kind", *lines, "7,ash,2020-01-01,high"]) + "\n")
+    schema.write_text(SCHEMA.replace('[columns.ok]\nkind = "boolean"\n', "") + DECLARED)
+    broken = fit_of_declarations(str(table), Schema.loads(schema.read_text()))
+    assert [(each.columns, each.rows) for each in broken] == [
+        (("town", "day"), 1),
+        (("age", "kind"), 2),
+    ]
+    done: Done = discreet("schema", "check", str(schema), str(table))
+    assert (
+        "town, day: 1 row is in combinations that [[impossible]] or [derived] rules out" in done.out
+    )
+    assert "age, kind: 2 rows are" in done.out
+    told = discreet("schema", "check", str(schema), str(table), "--json").json
+    assert told["broken"][1] == {"columns": ["age", "kind"], "rows": 2, "private": False}

@@ -84,6 +84,28 @@ def test_who_raised_a_cap_and_why_is_shown(discreet, people):
     ]
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--mu", "epsilon 0.835, delta 1e-06"), ("--rho", "epsilon 3.132, delta 1e-06")],
+)
+def test_what_is_spent_in_rho_or_mu_is_told_in_epsilon_too(option, said, discreet, people):
+    text = (people / "people.toml").read_text(encoding="utf-8")
+    (people / "other.toml").write_text(text.replace('[cap]\nepsilon = "2"\n', ""), encoding="utf-8")
+    made = discreet(
+        *("release", "people.csv", "--schema", "other.toml", option, "0.2"),
+        *("--for", "histogram(sex)", "-o", "people.release"),
+    )
+    assert made.code == 0, made.err
+    shown = discreet("ledger", "show").out
+    assert f"What people spent is at most {said}; its whole cap is {said}." in shown
+
+
+def test_in_epsilon_nothing_is_converted(discreet, people):
+    words = ("release", "people.csv", "--schema", "people.toml", "--epsilon", "1")
+    assert discreet(*words, "--for", "histogram(sex)", "-o", "people.release").code == 0
+    assert "is at most" not in discreet("ledger", "show").out
+
+
 def test_a_schema_of_another_adjacency_is_refused_and_converted_on_demand(discreet, people):
     changed = people / "changed.toml"
     text = (people / "people.toml").read_text(encoding="utf-8")

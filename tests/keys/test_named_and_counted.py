@@ -121,7 +121,8 @@ def test_the_audit_of_whole_releases_plays_against_names_too() -> None:
     [
         ("keys(town)", dc.Budget(epsilon=1), "", "delta above 0"),
         ("keys(town)", dc.Budget(rho="1/10"), "", "delta above 0"),
-        ("keys(town)", BUDGET, '[cap]\nrho = "100"\n', "delta above 0"),
+        ("keys(town)", BUDGET, '[cap]\nrho = "100"\n', "cap counts rho, and keys\\(town\\)"),
+        ("keys(town)", BUDGET, '[cap]\nmu = "9"\n', "cap counts mu, and keys\\(town\\)"),
         ("keys(sex)", BUDGET, "", "marginals\\(sex\\)"),
         ("keys(age)", BUDGET, "", "no column 'age'"),
         ("keys(town, sex)", BUDGET, "", "takes one column, not 2"),

@@ -95,3 +95,27 @@ def test_a_plan_of_many_combinations_foresees_nothing_and_stays_quick() -> None:
     assert MOST_COMBINED < 3**12
     plan = dc.plan(schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
     assert plan.classes[0].claims == ()
+
+
+DECLARED = """
+[[impossible]]
+deck = "b"
+age = { "between" = [30, 59] }
+[[impossible]]
+deck = ["a", "c"]
+paid = { ">=" = 2, "<=" = 3 }
+"""
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=str)
+def test_no_row_is_invented_in_a_cell_that_is_declared_empty(workload: list[str]) -> None:
+    """Half of all rows would be, and the claims would foresee that they are moved."""
+    budget = dc.Budget(epsilon="1/2")
+    algorithms = dict.fromkeys(workload, "direct")
+    made = [
+        dc.plan(dc.Schema.loads(text), budget=budget, workload=workload, algorithms=algorithms)
+        for text in (SCHEMA, SCHEMA + DECLARED)
+    ]
+    for free, declared in zip(made[0].classes, made[1].classes, strict=True):
+        for one, other in zip(free.claims, declared.claims, strict=True):
+            assert other.bound < 2 * one.bound  # with rows in empty cells 2 to 13 times

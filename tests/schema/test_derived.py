@@ -94,7 +94,7 @@ def test_a_declaration_is_a_map_of_cells_and_is_written_as_it_was_read() -> None
         ('age = "born"', "write one expression"),
         ('age = "year(born) HAVING 1"', "column 'age'"),
         ('stage = "CASE WHEN age < 18 THEN \'kid\' ELSE \'adult\' END"', "no single cell of 'stage'"),
-        ('height = "age + 1"', "there is no column 'height'"),
+        ('height = "age + 1"', "there is no column 'height'. If the table has it, declare it"),
         ("age = 3", "age"),
         ('sex = "CASE WHEN stage = \'child\' THEN \'F\' ELSE \'M\' END"\n'
          'stage = "CASE WHEN sex = \'F\' THEN \'child\' ELSE \'adult\' END"', "from one another"),

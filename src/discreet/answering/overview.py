@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import privacy_statement
+from discreet.artifacts.text_tables import plain_number
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.queries.registry import merged
 from discreet.questions.cells.values import LAST
@@ -98,7 +99,9 @@ def overview(release: Release, ask: Callable[[str], object]) -> Overview:
             claim = min(claims, key=lambda each: each.simultaneous)
             among = f"the {claim.among}" if claim.among else "its queries"
             whose = f"any of {among}" if claim.simultaneous else "a query"
-            error = f"{whose} is off by at most {claim.bound:,.4g}, at {claim.confidence:.4g}"
+            error = (
+                f"{whose} is off by at most {plain_number(claim.bound)}, at {claim.confidence:.4g}"
+            )
         example = next((sql for sql in _examples(text, schema) if _is_answered(ask, sql)), "")
         classes.append((text, error, example))
     return Overview(

@@ -1,4 +1,5 @@
-"""How a table fits its schema: rows that are null, or outside of what is declared, for each column.
+"""How a table fits its schema: rows that are null, or outside of what is declared, for each column; and rows in cells that are
+declared empty.
 
 This counts rows without charge and without noise, so its output is NOT PRIVATE.
 """
@@ -6,10 +7,15 @@ This counts rows without charge and without noise, so its output is NOT PRIVATE.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from discreet.engines import open_engine
 from discreet.queries.tallies import Rows, Tally
+from discreet.questions.cells.impossible import impossible_cells
+from discreet.questions.derived import derived_columns
 from discreet.questions.expressions import (
     TRUE,
     TYPE_OF_KIND,
@@ -20,6 +26,8 @@ from discreet.questions.expressions import (
 )
 from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
 
+MOST_CELLS = 1 << 20
+"""Combinations of cells of the columns of a declaration, up to which rows that break it are counted."""
 MANY = 0.5
 """From this share of the rows on, a misfit is most likely a mistake in the schema."""
 
@@ -106,6 +114,47 @@ def fit(source: object, schema: Schema) -> list[ColumnFit]:
         )
         for place, column in enumerate(schema.columns)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationFit:
+    """How many rows are in cells over some columns that the schema declares empty."""
+
+    columns: tuple[str, ...]
+    rows: int
+
+    @property
+    def sentence(self) -> str:
+        counted = f"{self.rows:,} row is" if self.rows == 1 else f"{self.rows:,} rows are"
+        return (
+            f"{', '.join(self.columns)}: {counted} in combinations that [[impossible]] or [derived] rules out. "
+            "Answers take them to be empty."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "rows": self.rows, "private": False}
+
+
+def fit_of_declarations(source: object, schema: Schema) -> list[DeclarationFit]:
+    """The declarations of impossible combinations and derived columns that some rows break, up to `MOST_CELLS` cells."""
+    declared = [each.columns for each in schema.impossible]
+    declared += [(each.source, each.column) for each in derived_columns(schema)]
+    sets = dict.fromkeys(
+        tuple(name for name in schema.names if name in columns) for columns in declared
+    )
+    asked = [columns for columns in sets if prod(schema.sizes(columns)) <= MOST_CELLS]
+    if not asked:
+        return []
+    with open_engine(source, schema) as engine:
+        tables = engine.marginals(asked)
+    found = []
+    for columns, counts in zip(asked, tables, strict=True):
+        empty = impossible_cells(schema, columns)
+        assert empty is not None
+        rows = int(np.asarray(counts).reshape(empty.shape)[empty].sum())
+        if rows:
+            found.append(DeclarationFit(columns, rows))
+    return found
 
 
 def _value(column: Column) -> ColumnValue:

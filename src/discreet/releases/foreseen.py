@@ -2,13 +2,13 @@
 
 Answers are whole counts that add up. How far these lie from the noisy numbers is known once there are noisy numbers, and
 a claim says it beside the noise. A plan has none. It takes as many rows as it assumes, bell-shaped over the values of each column
-and independent, gives their tables public noise, and computes the claims by the release's own function. The draws are always
+and independent but for cells that are declared empty, gives their tables public noise, and computes the claims by the release's own function. The draws are always
 the same, so a plan says the same each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from statistics import median
@@ -25,6 +25,7 @@ from discreet.families.shared.release.protocol import Prepared, Verbs
 from discreet.queries.measurable import CountQuery, counted_for
 from discreet.queries.places import loaded
 from discreet.queries.registry import merged
+from discreet.questions.cells.impossible import empty_tables
 from discreet.releases.preparing import Prospect
 from discreet.releases.together import finished
 from discreet.schema import Column, Schema
@@ -36,6 +37,8 @@ MOST_INVENTED = 1 << 12
 """Cells of all invented tables together."""
 MOST_COMBINED = 1 << 11
 """Combinations of cells of all columns: whole counts near tables over more of them take longer than a plan should."""
+MOST_TIED = 1 << 16
+"""Combinations of cells of columns that declarations tie together, up to which invented rows respect these."""
 WIDTH = 1 / 6
 """The standard deviation of a column's values, in parts of their range."""
 
@@ -46,11 +49,13 @@ def foreseen_claims(prospect: Prospect, rows: int, confidence: float) -> tuple[E
     parts = tuple(part for part in prospect.parts if _counts_cells(part))
     if not parts or not _is_quick(parts, schema):
         return ()
+    counted = [each for part in parts for query in _queries(part) for each in counted_for(query)]
+    shares = _together(schema, counted)
     tried = [
         finished(
             replace(prospect, parts=parts),
             cast(Verbs, None),  # such parts use no verb but the first
-            _Invented(schema, rows, seed).measured,
+            _Invented(schema, rows, seed, shares).measured,
             public_rows=rows if schema.rows_are_public else None,
             confidence=confidence,
         ).claims
@@ -89,8 +94,11 @@ def _queries(part: Prepared) -> list[CountQuery]:
 class _Invented:
     """A simulated table, and its noisy numbers."""
 
-    def __init__(self, schema: Schema, rows: int, seed: int) -> None:
+    def __init__(
+        self, schema: Schema, rows: int, seed: int, shares: Mapping[tuple[str, ...], Floats]
+    ) -> None:
         self._schema, self._rows, self._public = schema, rows, generator(seed)
+        self._shares = shares
 
     def measured(self, part: Prepared) -> Sequence[Measurement]:
         assert isinstance(part, MeasuredAtOnce)
@@ -103,9 +111,29 @@ class _Invented:
 
     def _table(self, columns: tuple[str, ...]) -> Integers:
         expected: Floats = np.array(float(self._rows))
-        for name in columns:
-            expected = np.multiply.outer(expected, _shares(self._schema.column(name)))
-        return np.rint(expected).astype(np.int64)
+        found: list[str] = []
+        for names, shares in self._shares.items():
+            rest = tuple(axis for axis, name in enumerate(names) if name not in columns)
+            if len(rest) < len(names):
+                expected = np.multiply.outer(expected, shares.sum(axis=rest))
+                found += [name for name in names if name in columns]
+        ordered = expected.transpose([found.index(name) for name in columns])
+        return np.ascontiguousarray(np.rint(ordered), dtype=np.int64)
+
+
+def _together(schema: Schema, sets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Floats]:
+    """The invented shares of the cells of each column, or of columns that declarations tie together: none in empty cells."""
+    found: dict[tuple[str, ...], Floats] = {}
+    for names, empty in (empty_tables(schema, sets, MOST_TIED) or {}).items():
+        shares: Floats = np.array(1.0)
+        for name in names:
+            shares = np.multiply.outer(shares, _shares(schema.column(name)))
+        possible = np.where(empty, 0.0, shares)
+        if possible.any():
+            found[names] = possible / possible.sum()
+    tied = {name for names in found for name in names}
+    alone = {name for columns in sets for name in columns} - tied
+    return found | {(name,): _shares(schema.column(name)) for name in schema.names if name in alone}
 
 
 def _shares(column: Column) -> Floats:

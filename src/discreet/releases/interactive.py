@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.artifacts.text_tables import plain_number
 from discreet.privacy.adjacency import sensitivity_of_one_count
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
@@ -49,7 +50,7 @@ class CuratorLimit:
         if self.questions == 0:
             return f"{self.query_class}: the release is more accurate even for a single question."
         return (
-            f"{self.query_class}: up to {self.questions:,} questions (of all analysts together) a curator answers as accurately as the release (± {self.half_width:,.4g} rows). Beyond that the release is better, for all "
+            f"{self.query_class}: up to {self.questions:,} questions (of all analysts together) a curator answers as accurately as the release (± {plain_number(self.half_width)} rows). Beyond that the release is better, for all "
             f"{self.queries:,} queries of the class."
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +146,9 @@ def _print(
     )
     for name in protected:
         click.echo(f"The cap of {name} protects {protected[name] or NOBODY_KNOWS}.")
+    for name, cap, spent in accounts:
+        if told := _in_epsilon(spent):
+            click.echo(f"What {name} spent is at most {told}; its whole cap is {_in_epsilon(cap)}.")
     decided = [change for change in changes if change.by is not None]
     if decided:
         print_table(
@@ -171,6 +176,17 @@ def _print(
 
 
 NOBODY_KNOWS = "an unknown unit: these charges were made before ledgers recorded it"
+
+
+def _in_epsilon(budget: Any) -> str:
+    """What a budget in rho or mu amounts to in epsilon; nothing where it is in epsilon."""
+    from discreet.privacy.budget import Budget, Notion
+    from discreet.privacy.guidance import LARGE_DELTA, epsilon_at
+
+    if budget.notion is Notion.EPSILON:
+        return ""
+    thousandths = math.ceil(1000 * epsilon_at(budget, delta=LARGE_DELTA))
+    return str(Budget(epsilon=Fraction(thousandths, 1000), delta=LARGE_DELTA + budget.delta))
 
 
 def _whom(protects: Any) -> Any:

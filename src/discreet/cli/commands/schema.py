@@ -247,11 +247,12 @@ def _show_fit(table: str, schema: Schema, as_json: bool) -> None:
     """How a table fits the schema."""
     from discreet.cli.output import print_json, print_table
     from discreet.custodian.comparison import BANNER
-    from discreet.custodian.fit import fit
+    from discreet.custodian.fit import fit, fit_of_declarations
 
-    found = fit(table, schema)
+    found, broken = fit(table, schema), fit_of_declarations(table, schema)
     if as_json:
-        print_json({"banner": BANNER, "columns": [each.to_dict() for each in found]})
+        told = {"columns": [each.to_dict() for each in found]}
+        print_json({"banner": BANNER, **told, "broken": [each.to_dict() for each in broken]})
         return
     click.echo(BANNER)
     rows = [
@@ -262,3 +263,5 @@ def _show_fit(table: str, schema: Schema, as_json: bool) -> None:
     for one in found:
         if one.warning:
             click.echo(f"{one.column}: {one.warning}")
+    for each in broken:
+        click.echo(each.sentence)

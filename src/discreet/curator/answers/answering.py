@@ -23,6 +23,7 @@ from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.curator.needed import Needed, Ranked
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
+from discreet.privacy.budget import Budget
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.places import loaded
 from discreet.queries.tallies import Key, keys_touched
@@ -242,8 +243,8 @@ class AnswerReader:
         if finder is not None:
             law = finder.law(keys_touched(self.schema))
             found.append(
-                f"The groups were found by partition selection (epsilon {finder.epsilon}, delta "
-                f"{finder.delta}): a group of one person is named with probability at most delta, "
+                f"The groups were found by partition selection ({Budget(epsilon=finder.epsilon, delta=finder.delta)}): "
+                f"a group of one person is named with probability at most delta, "
                 f"a group of {law.even:,} people with probability at least 1/2, one of {law.certain:,} people for certain."
             )
             if self.rows and len(self.measured.keys or ()) == self.planned.most_keys:

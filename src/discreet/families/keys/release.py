@@ -28,7 +28,7 @@ from discreet.families.keys.queries import MOST_KEYS, KeyCounts, Keys
 from discreet.families.shared.release.measured import noise_entry
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
-from discreet.privacy.budget import Budget
+from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
@@ -60,6 +60,12 @@ class NamedKeys:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedKeys:
         asked = of_type(query_class, Keys)
+        if schema.cap is not None and schema.cap.notion is not Notion.EPSILON:
+            counts = schema.cap.notion.words
+            raise BadBudget(
+                f"This dataset's cap counts {counts}, and {asked.text}, which publishes values by name, has no cost in {counts}. "
+                "Nothing was read or charged. Leave it out, or declare a cap of an epsilon and a delta."
+            )
         if accounting not in self.accountings or not share.delta:
             raise BadBudget(
                 f"{asked.text} publishes values by name, which needs a budget with an epsilon and a delta above 0, "

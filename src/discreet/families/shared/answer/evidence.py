@@ -103,7 +103,8 @@ class Agreement:
 
     def holds(self, columns: tuple[str, ...]) -> bool:
         """Whether some table is over these columns, and perhaps others."""
-        return not columns or any(set(columns) <= set(each) for each in self.sets)
+        wanted = set(columns)
+        return not columns or any(wanted.issubset(each) for each in self.sets)
 
 
 @dataclass(slots=True)

@@ -38,6 +38,10 @@ MOST_KEPT = 64
 """Tables that are kept for further questions."""
 SURE = 1e-6
 """Cells that a part of a table counts as where all of its cells are declared empty: it is known to hold nothing."""
+SCALINGS, LEAST_SCALINGS, SCALED = 20, 3, 1 << 27
+"""How often a table that was not measured is scaled to those that were, at most and at least; and how many cells are scaled in all."""
+LEAST = 1e-3
+"""Rows that each of their cells has at least there: what noise empties in one table may be open in another."""
 Place = tuple[slice, slice]
 Sizes = tuple[Place, list[Floats]]
 """Some nodes, and how many cells each of their quarters has."""
@@ -51,8 +55,7 @@ def shared_sets(
 
     `empty`: the columns of tables with cells that are declared empty, which are found whatever else is.
     """
-    tables = {frozenset(each) for each in sets}
-    largest = [each for each in tables if not any(each < other for other in tables)]
+    largest = largest_sets(map(frozenset, sets))
     largest += [each for each in map(frozenset, empty) if each not in largest]
     if all(len(each) <= 2 for each in largest):
         return largest
@@ -68,6 +71,16 @@ def shared_sets(
         if len(found) > MOST_SHARED:
             return None
     return sorted(found, key=len)
+
+
+def largest_sets(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Those that are not parts of others, without the empty one, in their order."""
+    found = dict.fromkeys(each for each in sets if each)
+    holding: dict[str, list[frozenset[str]]] = {}
+    for each in found:
+        for name in each:
+            holding.setdefault(name, []).append(each)
+    return [each for each in found if not any(each < other for other in holding[next(iter(each))])]
 
 
 def can_agree(sets: Iterable[Columns], empty: Iterable[Columns] = ()) -> bool:
@@ -104,6 +117,7 @@ class AgreeingCounts:
         `empty`: tables with cells that hold no row, no column in two of them. `ranges`: for some columns the noisy rows of all
         their cells, of halves, of halves of halves (see `_halves`), where more is known of these than sums of cells.
         """
+        self._sets = [frozenset(each) for each in sets]
         self._empty, self._ranges = dict(empty), ranges
         self._inside = {name: columns for columns in self._empty for name in columns}
         self._shared = shared_sets(sets, self._empty) or []
@@ -152,7 +166,7 @@ class AgreeingCounts:
     def _found(self, columns: Columns) -> Integers:
         """A column at a time is added to the largest table that was found before, or to the first column."""
         if columns in self._empty:
-            return self._without_empty_cells(columns)
+            return self._without_empty_cells(columns, self._empty[columns])
         first = self._inside.get(columns[0])
         if first is not None and set(columns) <= set(first):
             rest = tuple(place for place, name in enumerate(first) if name not in columns)
@@ -173,18 +187,62 @@ class AgreeingCounts:
             found = ordered
         return np.ascontiguousarray(counts)
 
-    def _without_empty_cells(self, columns: Columns) -> Integers:
-        """A table with cells that are declared empty: found from its columns, which then follow from it."""
-        empty, counts = self._empty[columns], np.array(self.rows)
-        for place, name in enumerate(columns):
-            is_open = ~empty.all(axis=tuple(range(place + 1, len(columns))))
+    def _without_empty_cells(self, columns: Columns, empty: Bools) -> Integers:
+        """A table with cells that are declared empty: found from its columns, which then follow from it.
+
+        The columns with fewest cells come first. What a table over the first ones says is then met, and what is rounded in later ones
+        adds up over few cells.
+        """
+        axes = sorted(range(len(columns)), key=lambda axis: empty.shape[axis])
+        names, empty = tuple(columns[axis] for axis in axes), empty.transpose(axes)
+        fitted: Floats | None = None
+        counts = np.array(self.rows)
+        for place, name in enumerate(names):
+            inside, rest = names[: place + 1], tuple(range(place + 1, len(names)))
+            is_open = ~empty.all(axis=rest)
+            if self._is_held(inside):
+                ordered = self._in_order(inside)
+                noisy = self._measured(ordered).transpose([ordered.index(each) for each in inside])
+            else:
+                fitted = self._most_even(names, ~empty) if fitted is None else fitted
+                noisy = fitted.sum(axis=rest)
             cells = is_open.shape[-1]
-            noisy = np.where(is_open, self._measured(columns[: place + 1]), 0.0)
+            noisy = np.where(is_open, noisy, 0.0)
             table, flat = noisy.reshape(-1, cells), is_open.reshape(-1, cells)
-            own = self._split(name)
-            found = split_table(table, counts.reshape(-1), own, flat)
+            found = split_table(table, counts.reshape(-1), self._split(name), flat)
             counts = moved_out(found, table, flat).reshape(noisy.shape)
-        return counts
+        return np.ascontiguousarray(counts.transpose(np.argsort(axes)))
+
+    def _is_held(self, columns: Columns) -> bool:
+        """Whether some table is over these columns, and perhaps others."""
+        return any(set(columns) <= each for each in self._sets)
+
+    def _most_even(self, columns: Columns, is_open: Bools) -> Floats:
+        """Of the tables with nothing in closed cells the most even one that what is known of fewer columns allows, nearly.
+
+        No table is over all of the columns, so the residuals of what there is do not say which cells have rows. Each of these tables is
+        made whole, and the open cells are scaled to them in turn (iterative proportional fitting).
+        """
+        cells = np.nonzero(is_open)
+        found = np.ones(len(cells[0]))
+        targets: list[tuple[Integers, Floats]] = []
+        for part in largest_sets(each & set(columns) for each in self._sets):
+            kept = self._in_order(part)
+            axes = [columns.index(name) for name in kept]
+            rest = tuple(axis for axis in range(len(columns)) if axis not in axes)
+            some = np.asarray(is_open.any(axis=rest))
+            closed = ~some.transpose(np.argsort(np.argsort(axes)))
+            whole = self._without_empty_cells(kept, closed).ravel()
+            own = np.ravel_multi_index([cells[axis] for axis in axes], closed.shape)
+            targets.append((np.asarray(own), np.maximum(whole, LEAST)))
+        work = max(1, len(found) * len(targets))
+        for _ in range(min(SCALINGS, max(LEAST_SCALINGS, SCALED // work))):
+            for own, wanted in targets:
+                summed = np.bincount(own, found, minlength=len(wanted))
+                found *= np.divide(wanted, summed, out=np.zeros(len(wanted)), where=summed > 0)[own]
+        table = np.zeros(is_open.shape)
+        table[cells] = found
+        return table
 
 
 def split_rows(noisy: Floats, rows: int, sums: list[Floats] | None = None) -> Integers:

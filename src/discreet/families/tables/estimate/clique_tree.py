@@ -78,15 +78,17 @@ def cliques_of(sizes: Sequence[int], ties: Iterable[Columns]) -> list[Columns]:
         beside[other].add(one)
     logs = [log(size) for size in sizes]
     left = set(beside)
+    cells = {column: sum(logs[c] for c in clique) for column, clique in beside.items()}
     found: list[set[int]] = []
     while left:
-        first = min(left, key=lambda column: (sum(logs[c] for c in beside[column]), column))
+        first = min(left, key=lambda column: (cells[column], column))
         clique = beside[first]
         if not any(clique <= other for other in found):
             found.append(set(clique))
         left.discard(first)
         for column in clique - {first}:
             beside[column] = (beside[column] | clique) - {first}
+            cells[column] = sum(logs[c] for c in beside[column])
     return [tuple(sorted(each)) for each in found]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 
 LARGEST_DOMAIN = 1 << 18
+SCALINGS, LEAST_SCALINGS, SCALED = 10, 3, 1 << 27
+"""How often a table is scaled to each of several others, at most and at least: one is met at once. And how many cells are scaled in all."""
 LEAST_PENALTY = 0.1
 """The penalty on a number's term, as a part of its noise. Terms of empty cells reach about -5, so this moves a number by half
 its noise at most; with the square of a small noise alone, residuals that noise has made and no table
@@ -147,6 +150,20 @@ class LogLinear:
     def _slices(self, target: Target) -> tuple[slice, slice]:
         found = [slice(*self.edges[column : column + 2]) for column in target.columns]
         return found[0], found[-1]
+
+    def scaled_to(self, tables: Sequence[tuple[tuple[int, ...], Floats]]) -> LogLinear:
+        """The table nearest to this one with the given shares over some columns, in their order (iterative proportional fitting)."""
+        found = copy(self)
+        whole = self.table.reshape(self.sizes).copy()
+        work = max(1, whole.size * len(tables))
+        for _ in range(min(SCALINGS, max(LEAST_SCALINGS, SCALED // work))):
+            for columns, wanted in tables:
+                rest = tuple(c for c in range(len(self.sizes)) if c not in columns)
+                held = whole.sum(axis=rest, keepdims=True)
+                goal = wanted.reshape(held.shape)
+                whole *= np.divide(goal, held, out=np.zeros(held.shape), where=held > 0)
+        found.table = (whole / whole.sum()).reshape(self.table.shape)
+        return found
 
     def marginal(self, columns: Sequence[int]) -> Floats:
         """The model's shares over some columns, in the order given."""

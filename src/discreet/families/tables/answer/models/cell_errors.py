@@ -120,6 +120,27 @@ class CellErrors:
             moved=how(self.moved),
         )
 
+    def weighted(self, weights: Floats, axes: tuple[int, ...]) -> CellErrors:
+        """Weighted sums of cells, along some axes.
+
+        Given the counts of a column, its cells are off in opposite directions, which weights of both signs may add up. So each cell has
+        the whole variance of its rows, as if the columns were not known: weighted sums of those have no less.
+        """
+        sizes = np.abs(weights)
+
+        def summed(each: Floats, by: Floats) -> Floats:
+            return np.asarray(np.sum(each * by, axis=axes))
+
+        return replace(
+            self,
+            expected=summed(self.expected, weights),
+            sampling=summed(self.expected, sizes**2),
+            missed=summed(self.missed, sizes),
+            doubted=summed(self.doubted, sizes),
+            columns=summed(self.columns, sizes),
+            moved=summed(self.moved, weights),
+        )
+
     @property
     def known(self) -> Floats:
         """The variance of what is known before anything is measured about the model."""
@@ -163,6 +184,23 @@ class CellErrors:
                 own += columns
                 found[place] += np.sqrt(own, out=own).sum()
         return found
+
+
+def side_by_side(parts: Sequence[CellErrors]) -> CellErrors:
+    """Some sums of the same cells, one after the other along a new first axis."""
+
+    def stacked(which: Callable[[CellErrors], Floats]) -> Floats:
+        return np.stack([which(each) for each in parts])
+
+    return replace(
+        parts[0],
+        expected=stacked(lambda each: each.expected),
+        sampling=stacked(lambda each: each.sampling),
+        missed=stacked(lambda each: each.missed),
+        doubted=stacked(lambda each: each.doubted),
+        columns=stacked(lambda each: each.columns),
+        moved=stacked(lambda each: each.moved),
+    )
 
 
 def farthest_misfit(shape: Sequence[int], rows: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.answering.synthesis.drawn_rows import Nulls
-from discreet.arrays import Integers
+from discreet.arrays import Floats, Integers
 from discreet.artifacts.answer import Answer
+from discreet.families.shared.answer.evidence import reduced
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.table_models import model_of_tables
 from discreet.families.tables.answer.together.library import TableLibrary
+from discreet.families.tables.estimate.agreeing import largest_sets
 from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
+from discreet.families.tables.estimate.likely_counts import likely
+from discreet.families.tables.estimate.log_linear import LogLinear
 from discreet.families.tables.estimate.mixture import Mixture
 from discreet.families.tables.estimate.settling import (
     MORE_WORK,
@@ -25,7 +29,7 @@ from discreet.families.tables.estimate.settling import (
     settle,
     tables_side_by_side,
 )
-from discreet.families.tables.estimate.wanted_pairs import wanted_pairs
+from discreet.families.tables.estimate.wanted_pairs import HELD_PAIR, wanted_pairs
 from discreet.families.tables.estimate.whole_tables import WholeCounts
 
 if TYPE_CHECKING:
@@ -92,6 +96,8 @@ def _settled(
     A mixture may hold dependences of three columns and more that its pairs do not imply, and nobody
     measured. So its rows are drawn from the most even model of its pairs instead.
     """
+    if isinstance(model, LogLinear):
+        model = _with_wider_tables(library, model, names, rows)
     values = [library.schema.column(name).value_cells for name in names]
     wanted = wanted_pairs(model, library.all_tables, names, values, rows=rows, drawn=many)
     if wanted is None:
@@ -106,3 +112,41 @@ def _settled(
     work = MORE_WORK if all(measured.determines(pair) for pair in pairs) else WORK
     settle(codes, sizes, wanted, public, work=work)
     return codes
+
+
+def _with_wider_tables(
+    library: TableLibrary, model: LogLinear, names: list[str], rows: float
+) -> LogLinear:
+    """The model with what tables of three and more columns say beyond their pairs: counts that are likely, where it expects its own."""
+    wanted = []
+    for columns, noisy, variance in _wider_tables(library, names):
+        places = tuple(names.index(name) for name in columns)
+        own = rows if library.all_tables.determines(columns) else max(float(noisy.sum()), 1.0)
+        expected = own * model.marginal(places)
+        counts = likely(noisy.ravel(), expected.ravel(), variance, HELD_PAIR)
+        if counts.sum() > 0:
+            wanted.append((places, counts.reshape(noisy.shape) / counts.sum()))
+    return model.scaled_to(wanted) if wanted else model
+
+
+def _wider_tables(
+    library: TableLibrary, names: list[str]
+) -> Iterator[tuple[tuple[str, ...], Floats, float]]:
+    """The largest tables of three columns and more that were measured, with the variance of a cell.
+
+    Tables that leave out other rows than others do are taken as they are, if they have a cell for every value of the model.
+    """
+    agreement, measured = library.agreement, library.all_tables
+    alone = {frozenset(table.columns): table for table in library.tables}
+    sets = library.sets_together(() if agreement is None else agreement.sets)
+    for own in largest_sets([*map(frozenset, sets), *alone]):
+        columns = tuple(name for name in names if name in own)
+        if len(columns) < 3 or len(columns) < len(own):
+            continue
+        if measured.determines(columns):
+            yield columns, measured.table(columns), measured.cell_variance(columns)
+        elif own in alone:
+            table = alone[own]
+            counts = reduced(table, columns).astype(np.float64)
+            if counts.shape == library.complete.sizes(columns):
+                yield columns, counts, table.law.variance

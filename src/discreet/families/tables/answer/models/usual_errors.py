@@ -92,6 +92,18 @@ class UsualErrors:
         above = np.where(lower > 0, _reach_above(sets.expected, reach, risk), whole)
         return lower, np.maximum(np.ceil(sets.expected + above - 0.5), lower)
 
+    def reach_of_sums(
+        self, sums: CellErrors, sizes: Floats, confidence: Exactable
+    ) -> Floats | None:
+        """How far weighted sums are off to either side; `None` where that was not measured.
+
+        `sizes`: the same sums without signs. Where the error is as large as these, a few cells may hold many rows more than is
+        expected, and either end reaches as far as a gamma law does above.
+        """
+        level = exact(confidence, name="confidence")
+        risk = float(1 - level)
+        return None if level > MOST_MEASURED else _reach_above(sizes, self._reach(sums, risk), risk)
+
     def _reach(self, sets: CellErrors, risk: float) -> Floats:
         """How far errors reach, of which `risk` reach farther to either side, if as many are too large as too small."""
         if risk >= 1:

@@ -16,6 +16,10 @@ from discreet.families.tables.answer.sums.model_sums import (
     narrowed_sum,
 )
 from discreet.families.tables.answer.sums.summing import quotient, sum_rows
+from discreet.families.tables.answer.sums.usual_sums import (
+    narrowed_to_usual_mean,
+    narrowed_to_usual_sum,
+)
 from discreet.privacy.exact import Exactable
 
 
@@ -62,7 +66,8 @@ def aggregate_table(
         if model is None:
             return found
         counts = counted(level_of_count(confidence))
-        return narrowed_sum(model, selection, axis, found, counts, confidence)
+        found = narrowed_sum(model, selection, axis, found, counts, confidence)
+        return narrowed_to_usual_sum(model, selection, axis, group_axes, found, counted, level)
     bounds = selection.columns[axis].value_bounds
     assert bounds is not None
     center = float((bounds[0] + bounds[1]) / 2)
@@ -72,4 +77,5 @@ def aggregate_table(
     )
     if model is None:
         return found
-    return narrowed_mean(model, selection, axis, group_axes, found, counts, confidence)
+    found = narrowed_mean(model, selection, axis, group_axes, found, counts, confidence)
+    return narrowed_to_usual_mean(model, selection, axis, group_axes, found, level)
