@@ -48,7 +48,11 @@ from discreet.families.tables.release.adaptive_fitting import (
     varied,
 )
 from discreet.families.tables.release.claims import MODEL_RISK
-from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
+from discreet.families.tables.release.direct import (
+    DirectMarginals,
+    PreparedMarginals,
+    too_many_cells,
+)
 from discreet.families.tables.release.everything import AllCells, AllResiduals, Everything
 from discreet.families.tables.release.pair_choice import (
     MOST_ONE_WAY,
@@ -88,6 +92,8 @@ from discreet.schema.completed import completed_names
 AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
 """The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
 without a delta, intervals gain more by it than answers lose."""
+MOST_MODELLED = 150_000
+"""Cells of all columns together. A model holds hundreds of shares of each: 3 GB."""
 SHARP_ENOUGH = 5
 """Noise in the sum of all that a glance sees is so many times less than what it is compared with: what noise on everything gets wrong."""
 FINEST = 1 << 14
@@ -125,6 +131,13 @@ class AdaptiveMarginals:
         wide = [columns for columns in sets if len(varied(columns, complete)) > 1]
         if not wide:
             return "a model of pairs needs tables of two columns or more."
+        cells = {name: complete.column(name).cells for columns in sets for name in columns}
+        if sum(cells.values()) > MOST_MODELLED:
+            widest = max(cells, key=lambda name: cells[name])
+            return (
+                f"its columns have {sum(cells.values()):,} cells together, more than the {MOST_MODELLED:,} that a model "
+                f"holds in memory; use wider cells (the column {widest} has {cells[widest]:,}), or 'direct'."
+            )
         return None
 
     def prepare(
@@ -196,6 +209,8 @@ class PreparedAdaptive(PreparedClass):
             return None
         shapes = [self.complete.sizes(each) for each in self.sets]
         if max(map(len, shapes)) > 2 or max(map(prod, shapes)) > MOST_PAIR_CELLS:
+            return None
+        if too_many_cells(self.sets, self.schema) is not None:
             return None
         on_everything = self._measured_whole
         if on_everything is None:

@@ -75,6 +75,8 @@ FITTED = 0.9
 LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 FINEST = 1 << 14
+OVERRATED = 1.5
+"""How many times as much pairs are foreseen to gain as they will, beside single columns: they are those that look best, in part by noise."""
 MOST_FITTED = 256
 """Cells of a column that the fit tells apart, about: of more, those that hardly differ are merged."""
 
@@ -151,7 +153,8 @@ class AdaptiveFitting:
             )
             for group in groups
         ]
-        return [each * len(held) / sum(held) for each in held]
+        whole = sum(held)
+        return [each * len(held) / whole for each in held]
 
     def release(self, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
         if self.everything is None:
@@ -182,7 +185,8 @@ class AdaptiveFitting:
             looks = self._look(tables, range(len(LEVELS) + 1), self.looking[place])
             chosen = self._chosen(looks, self.measuring[place])
             columns = self._one_way_requests(self.measuring[place])
-            if sum(each.gain for _, each in chosen) < self._gain_of_columns(looks, columns):
+            gain = sum(each.gain for _, each in chosen)
+            if gain < OVERRATED * self._gain_of_columns(looks, columns):
                 self._measure_one_way(columns)
                 if place == 0:
                     model = Mixture.independent(self.one, generator(0))

@@ -89,13 +89,13 @@ class DirectMarginals:
         sets = of_type(query_class, Marginals).sets(schema)
         if len(sets) > MOST_SETS:
             return f"it has {len(sets):,} column sets, and at most {MOST_SETS:,} are released; name the ones you need."
-        largest = max((Marginal(columns).size(schema) for columns in sets), default=1)
-        if largest > LARGEST_MARGINAL:
+        cells = [Marginal(columns).size(schema) for columns in sets]
+        if max(cells, default=1) > LARGEST_MARGINAL:
             return (
-                f"a table of {largest:,} cells is more than the {LARGEST_MARGINAL:,} that are counted one by "
+                f"a table of {max(cells):,} cells is more than the {LARGEST_MARGINAL:,} that are counted one by "
                 "one; use wider cells or fewer columns."
             )
-        return None
+        return too_many_cells(sets, schema)
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
@@ -268,6 +268,18 @@ class PreparedMarginals(MeasuredAtOnce):
     def _leaves_out_the_same(self, own: tuple[str, ...], columns: tuple[str, ...]) -> bool:
         extra = [self.schema.column(name) for name in columns if name not in own]
         return set(own) <= set(columns) and all(map(keeps_every_row, extra))
+
+
+def too_many_cells(sets: Sequence[tuple[str, ...]], schema: Schema) -> str | None:
+    """Why all of these tables cannot be measured: each may be small enough, and all of them together not."""
+    cells = sum(prod(schema.sizes(columns)) for columns in sets)
+    if cells <= LARGEST_MARGINAL:
+        return None
+    widest = max(columns_of(sets, schema), key=lambda name: schema.column(name).cells)
+    return (
+        f"its {len(sets):,} tables have {cells:,} cells together, more than the {LARGEST_MARGINAL:,} that are held in memory; "
+        f"use wider cells (the column {widest} has {schema.column(widest).cells:,}), or name the tables you need."
+    )
 
 
 def _must_be_complete(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:

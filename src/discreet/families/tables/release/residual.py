@@ -48,7 +48,7 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS
-from discreet.families.tables.release.direct import MOST_SETS
+from discreet.families.tables.release.direct import MOST_SETS, too_many_cells
 from discreet.families.tables.release.predicted_variation import MEAN_ABSOLUTE_NORMAL
 from discreet.families.tables.release.residual_planning import (
     needed_residuals,
@@ -87,7 +87,8 @@ class ResidualMarginals:
         return "residuals-even" if self.even else "residuals"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        return refused_sets(of_type(query_class, Marginals).sets(schema), schema, even=self.even)
+        sets = of_type(query_class, Marginals).sets(schema)
+        return refused_sets(sets, schema, even=self.even) or too_many_cells(sets, schema)
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
