@@ -76,13 +76,11 @@ class CsvOptions:
     def telling_rows_apart(self) -> list[str]:
         """Which bytes are one row: what of it is not as usual, as short words for the ledger."""
         found, spans = list[str](), self.quoted_line_breaks
-        # Others have the same bytes for the end of a line, but may not find the same quotes.
         if self.encoding.startswith("utf-16") or (spans and self.encoding != "utf-8"):
-            found += [digested("encoding", self.encoding)]
+            found += [digested("encoding", self.encoding)]  # others end lines alike; quotes differ
         if spans:
             found += [digested("quoted_line_breaks", [self.quote, self.delimiter])]
-        if spans and self.trim:  # a quote may then stand behind spaces
-            found += [digested("trim", True)]
+        found += [digested("trim", True)] if spans and self.trim else []  # a quote behind spaces
         return found
 
     def telling_people_apart(self, identifier: str) -> list[str]:

@@ -315,6 +315,26 @@ SIDE_CHANNELS = (
         ),
     ),
     Mutant(
+        name="whole-texts-of-a-person-are-joined",
+        trap=33,
+        file="src/discreet/engines/sql/views.py",
+        old=' if type_ == "VARCHAR"]',
+        new=' if type_ == "TEXT"]',
+        tests=(
+            "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_view",
+        ),
+    ),
+    Mutant(
+        name="a-view-cuts-a-long-text-to-a-declared-value",
+        trap=33,
+        file="src/discreet/engines/sql/views.py",
+        old="max([LONGEST_TEXT, *values]) + 1)",
+        new="max([LONGEST_TEXT, *values]))",
+        tests=(
+            "tests/engines/test_long_texts.py::test_of_a_long_text_a_view_reads_as_many_letters",
+        ),
+    ),
+    Mutant(
         name="a-long-text-is-cut-to-a-declared-value",
         trap=33,
         file="src/discreet/engines/sql/units.py",

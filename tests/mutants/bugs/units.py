@@ -63,8 +63,8 @@ UNITS_AND_LOCKS = (
         name="spaces-before-a-quote-tell-no-rows-apart",
         trap=3,
         file="src/discreet/schema/csv_options.py",
-        old="        if spans and self.trim:",
-        new="        if spans and self.trim and not spans:",
+        old=" if spans and self.trim else []",
+        new=" if spans and not self.trim and self.trim else []",
         tests=(READ, RECORDS),
     ),
     Mutant(

@@ -15,6 +15,7 @@ from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.fields import MIXED_UP
 from discreet.engines.sql.syntax import Sql
+from discreet.engines.sql.units import LONGEST_TEXT
 from discreet.errors import BadSource
 from discreet.schema.columns.column import folded
 from discreet.schema.schema import Schema
@@ -48,8 +49,7 @@ def joined(
         used[folded(join.alias)] = dict(zip(wanted, fields, strict=True))
 
     def raw(column: ViewColumn) -> Sql:
-        field, _ = used[folded(column[0])][folded(column[1])]
-        return s.name(_alias(column[0]), field)
+        return s.name(_alias(column[0]), used[folded(column[0])][folded(column[1])][0])
 
     def compared(column: ViewColumn) -> Sql:
         name = used[folded(column[0])][folded(column[1])][1]
@@ -61,8 +61,19 @@ def joined(
             )
         return dialect.identifier(raw(column), type_)
 
+    values = [len(each) for one in schema.columns for each in getattr(one, "values", ())]
+    letters = s.whole(max([LONGEST_TEXT, *values]) + 1)
+
     def named(table: str, alias: str) -> Sql:
-        made = table_of(table)
+        """No more of a text is joined than is read: DuckDB holds the rows of a person together."""
+        made, fields = table_of(table), used[folded(alias)].values()
+        texts = [name for name, type_ in fields if type_ == "VARCHAR"]  # as DuckDB calls it
+        if texts:
+            kept = [
+                exp.alias_(s.call("substr", s.name(one), s.whole(1), letters), one, quoted=True)
+                for one in texts
+            ]
+            made = exp.select(exp.Star(replace=kept)).from_(made).subquery()
         made.set("alias", exp.TableAlias(this=exp.to_identifier(_alias(alias), quoted=True)))
         return made
 
@@ -71,19 +82,14 @@ def joined(
     query = exp.select(*outputs).from_(named(first.table, first.alias))
     for join in others:
         equal = [s.equal(compared(left), compared(right)) for left, right in join.equal]
-        query = query.join(
-            named(join.table, join.alias),
-            on=exp.and_(*equal),
-            join_type="left" if join.keeps_unmatched else "inner",
-        )
-    types = [used[folded(alias)][folded(column)][1] for _, (alias, column) in view.columns]
+        how = "left" if join.keeps_unmatched else "inner"
+        query = query.join(named(join.table, join.alias), on=exp.and_(*equal), join_type=how)
     columns = [
-        SourceColumn(n, name, type_)
-        for n, (name, type_) in enumerate(zip(view.names, types, strict=True))
+        SourceColumn(n, name, used[folded(alias)][folded(column)][1])
+        for n, (name, (alias, column)) in enumerate(view.columns)
     ]
     found = locate(schema, columns, names_are_public=True)
-    fields = tuple((f"v{one.place}", one.type_name) for one in found)
-    return query.subquery("joined"), fields
+    return query.subquery("joined"), tuple((f"v{one.place}", one.type_name) for one in found)
 
 
 def _alias(name: str) -> str:
