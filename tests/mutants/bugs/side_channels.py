@@ -345,6 +345,14 @@ SIDE_CHANNELS = (
         ),
     ),
     Mutant(
+        name="a-dictionary-is-taken-apart-only-if-its-values-fit",
+        trap=33,
+        file="src/discreet/engines/arrow_columns.py",
+        old="            array.validate()  # and `take`",
+        new="            array.validate(full=True)  # and `take`",
+        tests=("tests/engines/test_sources.py::test_no_value_of_a_dictionary_stops_a_run",),
+    ),
+    Mutant(
         name="runs-that-arrow-cannot-take-apart-are-charged",
         trap=33,
         file="src/discreet/engines/arrow_columns.py",
