@@ -95,6 +95,32 @@ def test_the_long_texts_of_one_person_do_not_stop_a_view(tmp_path: Path) -> None
     assert keys == [("x",), ("y" * (MOST + 1),)] and counts.tolist() == [others, 1]
 
 
+def test_the_long_texts_of_one_person_do_not_stop_a_view_in_spark(tmp_path: Path) -> None:
+    """Spark hands a table of a small file whole to all who join it: these texts took more than its memory."""
+    sql = "SELECT v.who, p.note, p.code, v.cell FROM v JOIN p ON v.who = p.who"
+    view = View(sql, (("v", "v.parquet"), ("p", "p.parquet")), identifier="who")
+    rows, size, others = 1_500, 900_000, 50_000
+    notes = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["y" * size])
+    tables = {
+        "v": pa.table(
+            {"who": list(map(str, range(others))), "cell": pa.array([0] * others, pa.int32())}
+        ),
+        "p": pa.table({"who": ["1"] * rows, "note": notes, "code": ["a"] * rows}),
+    }
+    spark = session()
+    spark.sql("CREATE DATABASE long_texts")
+    try:
+        for name, table in tables.items():
+            (tmp_path / name).mkdir()
+            pq.write_table(table, tmp_path / name / "part.parquet")
+            place = tmp_path / name
+            spark.sql(f"CREATE TABLE long_texts.{name} USING parquet LOCATION '{place}'")
+        with open_engine("spark:long_texts", replace(SCHEMA, view=view)) as opened:
+            assert opened.row_count() == 1
+    finally:
+        spark.sql("DROP DATABASE long_texts CASCADE")
+
+
 def test_of_a_long_text_a_view_reads_as_many_letters(tmp_path: Path) -> None:
     view = View(
         "SELECT t.who, t.note, t.code, t.cell FROM t", (("t", "t.parquet"),), identifier="who"

@@ -318,10 +318,20 @@ SIDE_CHANNELS = (
         name="whole-texts-of-a-person-are-joined",
         trap=33,
         file="src/discreet/engines/sql/views.py",
-        old=' if type_ == "VARCHAR"]',
-        new=' if type_ == "TEXT"]',
+        old='r"VARCHAR|(string|varchar).*"',
+        new='r"TEXT"',
         tests=(
             "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_view",
+        ),
+    ),
+    Mutant(
+        name="whole-texts-of-a-person-are-joined-by-spark",
+        trap=33,
+        file="src/discreet/engines/sql/views.py",
+        old='r"VARCHAR|(string|varchar).*"',
+        new='r"VARCHAR"',
+        tests=(
+            "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_view_in_spark",
         ),
     ),
     Mutant(

@@ -6,6 +6,7 @@ rows are bounded by, and no value of any type can stop it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from discreet.schema.columns.column import folded
 from discreet.schema.schema import Schema
 from discreet.schema.views import ViewColumn
 
+_OF_ANY_LENGTH = re.compile(r"VARCHAR|(string|varchar).*")  # as DuckDB and Spark call texts
 Fields = Sequence[tuple[str, str]]
 """Names and types of columns, as their database has them."""
 
@@ -64,18 +66,15 @@ def joined(
     values = [len(each) for one in schema.columns for each in getattr(one, "values", ())]
     letters = s.whole(max([LONGEST_TEXT, *values]) + 1)
 
+    def kept(field: tuple[str, str]) -> exp.Expr:
+        """No more of a text is joined than is read: a join holds the rows of a person together."""
+        name, is_long = s.name(field[0]), _OF_ANY_LENGTH.fullmatch(field[1])
+        cut = s.call("substr", name, s.whole(1), letters)
+        return exp.alias_(cut, field[0], quoted=True) if is_long else name
+
     def named(table: str, alias: str) -> Sql:
-        """No more of a text is joined than is read: DuckDB holds the rows of a person together."""
-        made, fields = table_of(table), used[folded(alias)].values()
-        texts = [name for name, type_ in fields if type_ == "VARCHAR"]  # as DuckDB calls it
-        if texts:
-            kept = [
-                exp.alias_(s.call("substr", s.name(one), s.whole(1), letters), one, quoted=True)
-                for one in texts
-            ]
-            made = exp.select(exp.Star(replace=kept)).from_(made).subquery()
-        made.set("alias", exp.TableAlias(this=exp.to_identifier(_alias(alias), quoted=True)))
-        return made
+        chosen = exp.select(*map(kept, used[folded(alias)].values()))
+        return chosen.from_(table_of(table)).subquery(exp.to_identifier(_alias(alias), quoted=True))
 
     outputs = [exp.alias_(raw(column), f"v{n}") for n, (_, column) in enumerate(view.columns)]
     first, *others = view.joins
