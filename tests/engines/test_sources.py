@@ -24,11 +24,11 @@ import pytest
 
 from discreet.engines import column_names_and_types, open_engine
 from discreet.engines.duckdb.dialect import DIALECT
-from discreet.errors import BadInput, BadSource
+from discreet.errors import BadInput, BadSource, EngineFailed
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.expressions import Call, ColumnValue, Constant
-from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
+from discreet.schema import CategoryColumn, CsvOptions, DateColumn, IntegerColumn, Schema
 from discreet.schema.views import View
 
 CANARY = "CANARY-7719"
@@ -157,7 +157,6 @@ RUNS = [
     pa.run_end_encoded(pa.int32(), pa.run_end_encoded(pa.int32(), pa.string())),
     pa.run_end_encoded(pa.int32(), pa.string_view()),
     pa.run_end_encoded(pa.int32(), pa.json_()),
-    pa.dictionary(pa.int32(), pa.binary_view()),
 ]
 
 
@@ -168,6 +167,47 @@ def test_runs_that_arrow_cannot_take_apart_are_refused_before_the_charge(type_: 
     for column in (pa.nulls(1, type_), pa.chunked_array([], type=type_)):
         with pytest.raises(BadSource, match="No row was read"):
             open_engine(pa.table({"c": column}), schema)
+
+
+def of_bytes(type_: Any, values: list[int]) -> Any:
+    """An array that stores these numbers, whether they fit its type or not."""
+    size = type_.bit_width // 8
+    stored = b"".join(one.to_bytes(size, "little", signed=True) for one in values)
+    return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(stored)])
+
+
+DAY = 86_400_000
+IN_DICTIONARIES = {
+    "a day with a time": of_bytes(pa.date64(), [18_262 * DAY, 18_263 * DAY + 1]),
+    "too many digits": of_bytes(pa.decimal128(4, 2), [100, 10**30]),
+    "a time after midnight": of_bytes(pa.time32("s"), [1, 10**6]),
+    "texts that are no text": pa.ListArray.from_arrays(
+        pa.array([0, 1, 2], pa.int32()), pa.array([b"a", b"\xff"]).view(pa.string())
+    ),
+    "bytes": pa.array([b"a", b"\xff"], pa.binary_view()),
+}
+
+
+@pytest.mark.parametrize("what", IN_DICTIONARIES)
+def test_no_value_of_a_dictionary_stops_a_run(what: str) -> None:
+    """A value that does not fit its type is read as in a column without a dictionary."""
+    schema = Schema(dataset="s", columns=(DateColumn("c", date(2020, 1, 1), date(2020, 1, 31)),))
+    values = IN_DICTIONARIES[what]
+    if pa.types.is_decimal(values.type):
+        schema = Schema(dataset="s", columns=(IntegerColumn("c", 0, 9),))
+    places = pa.array([0, 1, None, 0, 1], pa.int8())
+    coded = pa.DictionaryArray.from_arrays(places, values, safe=False)
+    plain = pa.concat_arrays([values, pa.nulls(1, values.type), values])
+    assert counted(pa.table({"c": coded}), schema) == counted(pa.table({"c": plain}), schema)
+    assert sum(counted(pa.table({"c": coded.slice(1, 3)}), schema)[0]) == 3
+
+
+def test_a_place_beyond_a_dictionary_reads_no_foreign_memory() -> None:
+    schema = Schema(dataset="s", columns=(IntegerColumn("c", 0, 9),))
+    for places in ([0, 1 << 20], [0, -1]):
+        coded = pa.DictionaryArray.from_arrays(pa.array(places), pa.array([1]), safe=False)
+        with pytest.raises(EngineFailed, match="could not be read"):
+            counted(pa.table({"c": coded}), schema)
 
 
 def test_runs_and_dictionaries_of_plain_values_are_read() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.engines import open_engine
 from discreet.errors import BadBudget, BudgetExceeded, LedgerDamaged, Refused, WrongUnit
 from discreet.ledger import ChangeKind, Ledger
 from discreet.privacy.adjacency import Adjacency
@@ -67,6 +68,13 @@ WHO = 'identifier = "who"'
         ("", "quoted_line_breaks = true", "", "`quoted_line_breaks`"),
         ("", 'encoding = "utf-16"', "", "`encoding`"),
         ("", 'quoted_line_breaks = true\nquote = "\'"', "quoted_line_breaks = true", "`quoted_"),
+        ("", "quoted_line_breaks = true\ntrim = true", "quoted_line_breaks = true", "`trim`"),
+        (
+            "",
+            'quoted_line_breaks = true\nencoding = "latin-1"',
+            "quoted_line_breaks = true",
+            "`encoding`",
+        ),
     ],
 )
 def test_charges_under_one_cap_tell_people_and_rows_apart_in_one_way(
@@ -97,6 +105,27 @@ def test_other_options_of_files_may_differ_under_one_cap(ledger, unit, one, othe
     ledger.declare("people", Budget(epsilon=1), protects=read_as(unit, one))
     paid = pay(ledger, read_as(unit, other), Budget(epsilon="1/4"), "a")
     assert ledger.spent("people") == paid.cost
+
+
+@pytest.mark.parametrize(
+    ("start", "one", "other"),
+    [(b' "x\n', "trim = true", ""), (b'\xef\xbb\xbf"x\n', "", 'encoding = "latin-1"')],
+)
+def test_whoever_reads_one_record_as_many_rows_protects_others(tmp_path, start, one, other):
+    """Spaces before a quote, or a mark of order before it: to one schema it opens a record of 202 lines, to the other none."""
+    path, spans = tmp_path / "t.csv", "quoted_line_breaks = true\n"
+    columns = '[columns.age]\nkind = "integer"\nrange = [0, 9]\n'
+    moved = []
+    for csv in (one, other):
+        schema = Schema.loads(f'dataset = "people"\n[csv]\n{spans}{csv}\n{columns}')
+        counted = []
+        for record in (start + b"5\n" * 200 + b'"\n', b""):
+            path.write_bytes(b"age\n" + record + b"7\n")
+            with open_engine(path, schema) as engine:
+                counted.append(engine.row_count())
+        moved.append(counted[0] - counted[1])
+    assert moved == [1, 202]
+    assert not read_as("", spans + one).is_same(read_as("", spans + other))
 
 
 def test_a_cap_that_was_recorded_without_options_is_about_the_usual_ones(ledger):

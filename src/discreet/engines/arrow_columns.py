@@ -177,8 +177,8 @@ def _dictionary(type_: Any, exact: bool) -> Reading | None:
     if not is_text(type_.value_type):
 
         def decoded(array: Any) -> Any:
-            array.validate(full=True)  # an index beyond the dictionary would read foreign memory
-            return inner.safe(array.dictionary_decode())
+            array.validate()  # and `take` checks each index: one beyond would read foreign memory
+            return inner.safe(array.dictionary).take(array.indices)
 
         return Reading(inner.label, inner.type, decoded)
 

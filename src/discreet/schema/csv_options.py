@@ -75,11 +75,12 @@ class CsvOptions:
 
     def telling_rows_apart(self) -> list[str]:
         """Which bytes are one row: what of it is not as usual, as short words for the ledger."""
-        found = []
-        if self.encoding.startswith("utf-16"):  # others have the same bytes for the end of a line
-            found += [digested("encoding", self.encoding)]
-        if self.quoted_line_breaks:
+        found, spans = list[str](), self.quoted_line_breaks
+        if self.encoding.startswith("utf-16") or (spans and self.encoding != "utf-8"):
+            found += [digested("encoding", self.encoding)]  # others end lines alike; quotes differ
+        if spans:
             found += [digested("quoted_line_breaks", [self.quote, self.delimiter])]
+        found += [digested("trim", True)] if spans and self.trim else []  # a quote behind spaces
         return found
 
     def telling_people_apart(self, identifier: str) -> list[str]:

@@ -51,7 +51,9 @@ def arrow_types() -> list[Any]:
         pa.dense_union([pa.field("a", pa.int8())]),
         pa.sparse_union([pa.field("a", pa.int8())]),
     ]
-    inner = (pa.string(), pa.large_string(), pa.timestamp("s"), pa.int64(), pa.binary())
+    inner = [pa.string(), pa.large_string(), pa.timestamp("s"), pa.int64(), pa.binary()]
+    inner += [pa.date64(), pa.time32("s"), pa.time64("ns"), pa.decimal128(4, 2)]
+    inner += [pa.decimal256(76, 2)]
     found += [pa.dictionary(pa.int8(), one) for one in inner]
     found += [pa.dictionary(pa.uint32(), pa.string()), pa.dictionary(pa.int64(), pa.string())]
     found += [pa.run_end_encoded(pa.int32(), one) for one in inner]
@@ -124,7 +126,10 @@ def arrow_array(type_: Any, values: Sequence[bytes | None]) -> Any:
         return pa.ExtensionArray.from_storage(type_, arrow_array(type_.storage_type, values))
     if pa.types.is_dictionary(type_):
         codes = pa.array(range(len(values)), type=type_.index_type)
-        return pa.DictionaryArray.from_arrays(codes, arrow_array(type_.value_type, values))
+        inner = arrow_array(type_.value_type, values)
+        return pa.DictionaryArray.from_arrays(
+            codes, inner, safe=False
+        )  # as a file's reader makes it
     if pa.types.is_run_end_encoded(type_):
         from pyarrow import compute
 

@@ -315,6 +315,36 @@ SIDE_CHANNELS = (
         ),
     ),
     Mutant(
+        name="whole-texts-of-a-person-are-joined",
+        trap=33,
+        file="src/discreet/engines/sql/views.py",
+        old='r"VARCHAR|(string|varchar).*"',
+        new='r"TEXT"',
+        tests=(
+            "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_view",
+        ),
+    ),
+    Mutant(
+        name="whole-texts-of-a-person-are-joined-by-spark",
+        trap=33,
+        file="src/discreet/engines/sql/views.py",
+        old='r"VARCHAR|(string|varchar).*"',
+        new='r"VARCHAR"',
+        tests=(
+            "tests/engines/test_long_texts.py::test_the_long_texts_of_one_person_do_not_stop_a_view_in_spark",
+        ),
+    ),
+    Mutant(
+        name="a-view-cuts-a-long-text-to-a-declared-value",
+        trap=33,
+        file="src/discreet/engines/sql/views.py",
+        old="max([LONGEST_TEXT, *values]) + 1)",
+        new="max([LONGEST_TEXT, *values]))",
+        tests=(
+            "tests/engines/test_long_texts.py::test_of_a_long_text_a_view_reads_as_many_letters",
+        ),
+    ),
+    Mutant(
         name="a-long-text-is-cut-to-a-declared-value",
         trap=33,
         file="src/discreet/engines/sql/units.py",
@@ -323,6 +353,14 @@ SIDE_CHANNELS = (
         tests=(
             "tests/engines/test_long_texts.py::test_of_a_long_text_each_engine_reads_as_many_letters",
         ),
+    ),
+    Mutant(
+        name="a-dictionary-is-taken-apart-only-if-its-values-fit",
+        trap=33,
+        file="src/discreet/engines/arrow_columns.py",
+        old="            array.validate()  # and `take`",
+        new="            array.validate(full=True)  # and `take`",
+        tests=("tests/engines/test_sources.py::test_no_value_of_a_dictionary_stops_a_run",),
     ),
     Mutant(
         name="runs-that-arrow-cannot-take-apart-are-charged",

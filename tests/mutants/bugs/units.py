@@ -19,6 +19,9 @@ COMPARED = """        size = steps(charge=protects, cap=self.protects)
 """
 
 READ = "tests/ledger/test_ledger_units.py::test_charges_under_one_cap_tell_people_and_rows_apart_in_one_way"
+RECORDS = (
+    "tests/ledger/test_ledger_units.py::test_whoever_reads_one_record_as_many_rows_protects_others"
+)
 APART = "tests/privacy/test_protection.py::test_steps_are_counted_between_those_who_are_told_apart_alike"
 
 UNITS_AND_LOCKS = (
@@ -55,6 +58,22 @@ UNITS_AND_LOCKS = (
         old='("header", "trim", "quote", ',
         new='("header", "quote", ',
         tests=(READ,),
+    ),
+    Mutant(
+        name="spaces-before-a-quote-tell-no-rows-apart",
+        trap=3,
+        file="src/discreet/schema/csv_options.py",
+        old=" if spans and self.trim else []",
+        new=" if spans and not self.trim and self.trim else []",
+        tests=(READ, RECORDS),
+    ),
+    Mutant(
+        name="the-encoding-of-a-quote-tells-no-rows-apart",
+        trap=3,
+        file="src/discreet/schema/csv_options.py",
+        old=' or (spans and self.encoding != "utf-8"):',
+        new=":",
+        tests=(READ, RECORDS),
     ),
     Mutant(
         name="a-public-table-may-be-peoples-under-the-same-cap",

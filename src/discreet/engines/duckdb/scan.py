@@ -57,9 +57,8 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         _refuse_differing_types(source.files, header, found)
         if (read_by_arrow := _as_dataset(source.files, header, found)) is not None:
             return _open_frame(session, read_by_arrow, schema)
-        fields = header.fields(found)
         session.lock(source.files)
-        return Scan(header.table, fields)
+        return Scan(header.table, header.fields(found))
     if source.format == "duckdb":
         table, columns = _attached(session, source)
         found = locate(schema, columns, names_are_public=True)
@@ -112,10 +111,7 @@ def _refuse_patterns(files: Sequence[str]) -> None:
 
 def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
     _refuse_patterns(files)
-    named = [
-        exp.EQ(this=exp.to_identifier(option), expression=value)
-        for option, value in options.items()
-    ]
+    named = [exp.EQ(this=exp.to_identifier(key), expression=one) for key, one in options.items()]
     paths = one_of(map(s.text, files))
     return exp.Table(this=exp.Anonymous(this=name, expressions=[paths, *named]))
 

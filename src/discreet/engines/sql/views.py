@@ -6,6 +6,7 @@ rows are bounded by, and no value of any type can stop it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
@@ -15,11 +16,13 @@ from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.fields import MIXED_UP
 from discreet.engines.sql.syntax import Sql
+from discreet.engines.sql.units import LONGEST_TEXT
 from discreet.errors import BadSource
 from discreet.schema.columns.column import folded
 from discreet.schema.schema import Schema
 from discreet.schema.views import ViewColumn
 
+_OF_ANY_LENGTH = re.compile(r"VARCHAR|(string|varchar).*")  # as DuckDB and Spark call texts
 Fields = Sequence[tuple[str, str]]
 """Names and types of columns, as their database has them."""
 
@@ -48,8 +51,7 @@ def joined(
         used[folded(join.alias)] = dict(zip(wanted, fields, strict=True))
 
     def raw(column: ViewColumn) -> Sql:
-        field, _ = used[folded(column[0])][folded(column[1])]
-        return s.name(_alias(column[0]), field)
+        return s.name(_alias(column[0]), used[folded(column[0])][folded(column[1])][0])
 
     def compared(column: ViewColumn) -> Sql:
         name = used[folded(column[0])][folded(column[1])][1]
@@ -61,29 +63,32 @@ def joined(
             )
         return dialect.identifier(raw(column), type_)
 
+    values = [len(each) for one in schema.columns for each in getattr(one, "values", ())]
+    letters = s.whole(max([LONGEST_TEXT, *values]) + 1)
+
+    def kept(field: tuple[str, str]) -> exp.Expr:
+        """No more of a text is joined than is read: a join holds the rows of a person together."""
+        name, is_long = s.name(field[0]), _OF_ANY_LENGTH.fullmatch(field[1])
+        cut = s.call("substr", name, s.whole(1), letters)
+        return exp.alias_(cut, field[0], quoted=True) if is_long else name
+
     def named(table: str, alias: str) -> Sql:
-        made = table_of(table)
-        made.set("alias", exp.TableAlias(this=exp.to_identifier(_alias(alias), quoted=True)))
-        return made
+        chosen = exp.select(*map(kept, used[folded(alias)].values()))
+        return chosen.from_(table_of(table)).subquery(exp.to_identifier(_alias(alias), quoted=True))
 
     outputs = [exp.alias_(raw(column), f"v{n}") for n, (_, column) in enumerate(view.columns)]
     first, *others = view.joins
     query = exp.select(*outputs).from_(named(first.table, first.alias))
     for join in others:
         equal = [s.equal(compared(left), compared(right)) for left, right in join.equal]
-        query = query.join(
-            named(join.table, join.alias),
-            on=exp.and_(*equal),
-            join_type="left" if join.keeps_unmatched else "inner",
-        )
-    types = [used[folded(alias)][folded(column)][1] for _, (alias, column) in view.columns]
+        how = "left" if join.keeps_unmatched else "inner"
+        query = query.join(named(join.table, join.alias), on=exp.and_(*equal), join_type=how)
     columns = [
-        SourceColumn(n, name, type_)
-        for n, (name, type_) in enumerate(zip(view.names, types, strict=True))
+        SourceColumn(n, name, used[folded(alias)][folded(column)][1])
+        for n, (name, (alias, column)) in enumerate(view.columns)
     ]
     found = locate(schema, columns, names_are_public=True)
-    fields = tuple((f"v{one.place}", one.type_name) for one in found)
-    return query.subquery("joined"), fields
+    return query.subquery("joined"), tuple((f"v{one.place}", one.type_name) for one in found)
 
 
 def _alias(name: str) -> str:
