@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import log, prod
 from typing import TYPE_CHECKING
 
@@ -49,24 +50,57 @@ def strength(table: Floats) -> float:
     return float((table[there] * np.log(table[there] / expected[there])).sum())
 
 
-def chosen_ties(
-    sizes: Sequence[int], ties: Mapping[Columns, float], most: int = MOST_CELLS
-) -> list[Columns]:
-    """The pairs that the cliques are made of: a spanning tree, and what else there is room for."""
-    ordered = sorted((pair for pair in ties if ties[pair] > 0), key=lambda pair: -ties[pair])
-    group = list(range(len(sizes)))
+def beyond_pairs(table: Floats) -> float:
+    """What a table of three columns and more says beyond the strongest tree of its pairs: the rest of its mutual information."""
+    axes = range(table.ndim)
+    alone = [table.sum(axis=tuple(a for a in axes if a != axis)) for axis in axes]
+    there = table > 0
+    whole = float((table[there] * np.log(table[there])).sum())
+    whole -= sum(float((each[each > 0] * np.log(each[each > 0])).sum()) for each in alone)
+    ties: dict[Columns, float] = {
+        pair: strength(table.sum(axis=tuple(a for a in axes if a not in pair)))
+        for pair in combinations(axes, 2)
+    }
+    return whole - sum(ties[pair] for pair in _spanning(len(alone), ties))
+
+
+def _spanning(many: int, ties: Mapping[Columns, float]) -> list[Columns]:
+    """The tree of the strongest ties; several trees, if not all columns are tied."""
+    group = list(range(many))
     kept: list[Columns] = []
-    for one, other in ordered:
+    for one, other in _strongest_first(ties):
         if group[one] != group[other]:
             kept.append((one, other))
             gone = group[one]
             group = [group[other] if each == gone else each for each in group]
+    return kept
+
+
+def _strongest_first(ties: Mapping[Columns, float]) -> list[Columns]:
+    return sorted((each for each in ties if ties[each] > 0), key=lambda each: -ties[each])
+
+
+def chosen_ties(
+    sizes: Sequence[int],
+    ties: Mapping[Columns, float],
+    most: int = MOST_CELLS,
+    wider: Mapping[Columns, float] | None = None,
+) -> list[Columns]:
+    """The pairs that the cliques are made of: a spanning tree, and what else there is room for.
+
+    `wider`: what tables of more columns say beyond their pairs. All columns of such a table are tied to one another, the strongest first.
+    """
+    kept = _spanning(len(sizes), ties)
     most += cells_of(sizes, cliques_of(sizes, kept))
     tree = set(kept)
-    others = [pair for pair in ordered if pair not in tree]
-    for pair in others[: TRIED // max(len(sizes), 1)]:
-        if cells_of(sizes, cliques_of(sizes, [*kept, pair])) <= most:
-            kept.append(pair)
+    groups: list[list[Columns]] = [
+        [*combinations(columns, 2)] for columns in _strongest_first(wider or {})
+    ]
+    groups += [[pair] for pair in _strongest_first(ties) if pair not in tree]
+    for group in groups[: TRIED // max(len(sizes), 1)]:
+        together = [*kept, *(pair for pair in group if pair not in kept)]
+        if cells_of(sizes, cliques_of(sizes, together)) <= most:
+            kept = together
     return kept
 
 
@@ -283,12 +317,13 @@ def _in_shares(shares: Floats, group: Integers, generator: Generator) -> Integer
 def most_even_rows(
     sizes: Sequence[int], wanted: Mapping[Columns, Floats], rows: int, generator: Generator
 ) -> Integers:
-    """Rows of the most even model with the wanted tables of pairs that there is room for."""
+    """Rows of the most even model with the wanted tables of two columns and more that there is room for."""
+    small = {columns: table for columns, table in wanted.items() if table.size <= LARGEST_PAIR}
     ties: dict[Columns, float] = {
-        pair: strength(table)
-        for pair, table in wanted.items()
-        if len(pair) == 2 and table.size <= LARGEST_PAIR
+        each: strength(table) for each, table in small.items() if len(each) == 2
     }
-    tree = CliqueTree(tuple(sizes), cliques_of(sizes, chosen_ties(sizes, ties)))
+    wider = {each: beyond_pairs(table) for each, table in small.items() if len(each) > 2}
+    cliques = cliques_of(sizes, chosen_ties(sizes, ties, wider=wider))
+    tree = CliqueTree(tuple(sizes), cliques)
     tree.fit(wanted)
     return tree.sample(rows, generator)

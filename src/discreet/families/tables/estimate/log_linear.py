@@ -9,7 +9,7 @@ of two columns come from three small matrix products.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from math import prod
 from typing import TYPE_CHECKING
@@ -151,13 +151,15 @@ class LogLinear:
         found = [slice(*self.edges[column : column + 2]) for column in target.columns]
         return found[0], found[-1]
 
-    def scaled_to(self, tables: Sequence[tuple[tuple[int, ...], Floats]]) -> LogLinear:
+    def scaled_to(self, tables: Mapping[tuple[int, ...], Floats]) -> LogLinear:
         """The table nearest to this one with the given shares over some columns, in their order (iterative proportional fitting)."""
+        if not tables:
+            return self
         found = copy(self)
         whole = self.table.reshape(self.sizes).copy()
         work = max(1, whole.size * len(tables))
         for _ in range(min(SCALINGS, max(LEAST_SCALINGS, SCALED // work))):
-            for columns, wanted in tables:
+            for columns, wanted in tables.items():
                 rest = tuple(c for c in range(len(self.sizes)) if c not in columns)
                 held = whole.sum(axis=rest, keepdims=True)
                 goal = wanted.reshape(held.shape)

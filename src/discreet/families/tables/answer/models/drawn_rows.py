@@ -35,6 +35,9 @@ from discreet.families.tables.estimate.whole_tables import WholeCounts
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
+LEAST = 1e-300
+"""Stands for a sum of 0 where one divides by it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableRows:
@@ -97,14 +100,16 @@ def _settled(
     measured. So its rows are drawn from the most even model of its pairs instead.
     """
     if isinstance(model, LogLinear):
-        model = _with_wider_tables(library, model, names, rows)
+        model = model.scaled_to(_likely_wider_tables(library, model, names, rows))
     values = [library.schema.column(name).value_cells for name in names]
     wanted = wanted_pairs(model, library.all_tables, names, values, rows=rows, drawn=many)
     if wanted is None:
         return model.sample(many, public)
     sizes = library.complete.sizes(names)
     if isinstance(model, Mixture) and many:
-        codes = most_even_rows(sizes, tables_side_by_side(wanted, sizes), many, public)
+        wider = _likely_wider_tables(library, model, names, rows)
+        tables = {**tables_side_by_side(wanted, sizes), **wider}
+        codes = most_even_rows(sizes, tables, many, public)
     else:
         codes = model.sample(many, public)
     measured = library.all_tables
@@ -114,19 +119,22 @@ def _settled(
     return codes
 
 
-def _with_wider_tables(
-    library: TableLibrary, model: LogLinear, names: list[str], rows: float
-) -> LogLinear:
-    """The model with what tables of three and more columns say beyond their pairs: counts that are likely, where it expects its own."""
-    wanted = []
+def _likely_wider_tables(
+    library: TableLibrary, model: RowModel, names: list[str], rows: float
+) -> dict[tuple[int, ...], Floats]:
+    """The shares of measured tables of three columns and more: of the counts that are likely, where the model expects its own."""
+    wanted = {}
     for columns, noisy, variance in _wider_tables(library, names):
         places = tuple(names.index(name) for name in columns)
+        shares = np.array(model.marginal(places))
+        there = shares[tuple(slice(cells) for cells in noisy.shape)]  # rows that the table counts
         own = rows if library.all_tables.determines(columns) else max(float(noisy.sum()), 1.0)
-        expected = own * model.marginal(places)
+        expected = own * there / max(float(there.sum()), LEAST)
         counts = likely(noisy.ravel(), expected.ravel(), variance, HELD_PAIR)
         if counts.sum() > 0:
-            wanted.append((places, counts.reshape(noisy.shape) / counts.sum()))
-    return model.scaled_to(wanted) if wanted else model
+            there[:] = there.sum() * counts.reshape(noisy.shape) / counts.sum()
+            wanted[places] = shares
+    return wanted
 
 
 def _wider_tables(
@@ -134,7 +142,7 @@ def _wider_tables(
 ) -> Iterator[tuple[tuple[str, ...], Floats, float]]:
     """The largest tables of three columns and more that were measured, with the variance of a cell.
 
-    Tables that leave out other rows than others do are taken as they are, if they have a cell for every value of the model.
+    Tables that leave out other rows than others do are taken as they are. They have fewer cells: none for rows without a value.
     """
     agreement, measured = library.agreement, library.all_tables
     alone = {frozenset(table.columns): table for table in library.tables}
@@ -147,6 +155,4 @@ def _wider_tables(
             yield columns, measured.table(columns), measured.cell_variance(columns)
         elif own in alone:
             table = alone[own]
-            counts = reduced(table, columns).astype(np.float64)
-            if counts.shape == library.complete.sizes(columns):
-                yield columns, counts, table.law.variance
+            yield columns, reduced(table, columns).astype(np.float64), table.law.variance
