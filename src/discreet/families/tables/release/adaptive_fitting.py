@@ -75,8 +75,6 @@ FITTED = 0.9
 LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 FINEST = 1 << 14
-OVERRATED = 1.5
-"""How many times as much pairs are foreseen to gain as they will, beside single columns: they are those that look best, in part by noise."""
 MOST_FITTED = 256
 """Cells of a column that the fit tells apart, about: of more, those that hardly differ are merged."""
 
@@ -185,8 +183,7 @@ class AdaptiveFitting:
             looks = self._look(tables, range(len(LEVELS) + 1), self.looking[place])
             chosen = self._chosen(looks, self.measuring[place])
             columns = self._one_way_requests(self.measuring[place])
-            gain = sum(each.gain for _, each in chosen)
-            if gain < OVERRATED * self._gain_of_columns(looks, columns):
+            if sum(each.gain for _, each in chosen) < self._gain_of_columns(looks, columns):
                 self._measure_one_way(columns)
                 if place == 0:
                     model = Mixture.independent(self.one, generator(0))
