@@ -111,7 +111,7 @@ def schema_of(sizes: list[int], people: int) -> Schema:
         ([3, 5, 4], 200, Budget(epsilon="1/10"), "direct"),
         ([2, 3, 2, 3], 200, Budget(epsilon="1/10"), "direct"),
         # A first selection may turn the model into noise on everything: it needs no lead.
-        ([5, 3, 6, 4, 4, 6, 3, 5], 2000, Budget(epsilon=1), "adaptive"),
+        ([2, 4, 12, 14, 5, 7, 3, 3, 2], 4000, Budget(epsilon=3), "adaptive"),
     ],
 )
 def test_the_release_with_the_least_foreseen_error_is_taken(
