@@ -75,6 +75,9 @@ FITTED = 0.9
 LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 FINEST = 1 << 14
+LEAD_OF_COLUMNS = 3
+"""Single columns are measured again instead of pairs if that is foreseen to mend so many times as many rows: what pairs say of
+dependences serves larger tables, and what is learnt from rows, too."""
 MOST_FITTED = 256
 """Cells of a column that the fit tells apart, about: of more, those that hardly differ are merged."""
 
@@ -183,7 +186,8 @@ class AdaptiveFitting:
             looks = self._look(tables, range(len(LEVELS) + 1), self.looking[place])
             chosen = self._chosen(looks, self.measuring[place])
             columns = self._one_way_requests(self.measuring[place])
-            if sum(each.gain for _, each in chosen) < self._gain_of_columns(looks, columns):
+            gain = sum(each.gain for _, each in chosen)
+            if self._gain_of_columns(looks, columns) > LEAD_OF_COLUMNS * gain:
                 self._measure_one_way(columns)
                 if place == 0:
                     model = Mixture.independent(self.one, generator(0))
