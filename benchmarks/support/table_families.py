@@ -33,6 +33,8 @@ class Generated:
     strength: float
     epsilon: str
     delta: str
+    nulls: str = "cell"
+    """What the schema says of nulls, of which there are none."""
 
     @property
     def described(self) -> str:
@@ -46,7 +48,7 @@ class Generated:
     def schema(self) -> Schema:
         rows = len(self.codes)
         columns = "".join(
-            f'[columns.c{place}]\nkind = "integer"\nrange = [0, {size - 1}]\n'
+            f'[columns.c{place}]\nkind = "integer"\nrange = [0, {size - 1}]\nnulls = "{self.nulls}"\n'
             for place, size in enumerate(self.sizes)
         )
         return Schema.loads(f'dataset = "t"\npeople = {round(rows, 1 - len(str(rows)))}\n{columns}')
@@ -230,6 +232,7 @@ def generated(
     most_columns: int = 30,
     most_values: int = 1_000,
     delta: str | None = None,
+    nulls: str = "cell",
     families: tuple[Family, ...] = FAMILIES,
 ) -> Iterator[Generated]:
     """So many tables, the families in turn; every third one of columns of few cells. By turns without a delta and with 1e-9, if none is given."""
@@ -245,4 +248,5 @@ def generated(
             shape.strength,
             epsilon=str(draw.choice(EPSILONS)),
             delta=delta or ("0", "1e-9")[place // len(families) % 2],
+            nulls=nulls,
         )
