@@ -183,7 +183,8 @@ class AdaptiveFitting:
             looks = self._look(tables, range(len(LEVELS) + 1), self.looking[place])
             chosen = self._chosen(looks, self.measuring[place])
             columns = self._one_way_requests(self.measuring[place])
-            if sum(each.gain for _, each in chosen) < self._gain_of_columns(looks, columns):
+            gain = sum(each.gain for _, each in chosen)
+            if not chosen or gain < self._gain_of_columns(looks, columns):
                 self._measure_one_way(columns)
                 if place == 0:
                     model = Mixture.independent(self.one, generator(0))
