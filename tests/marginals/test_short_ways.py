@@ -139,3 +139,17 @@ def test_a_plan_asks_for_the_noise_of_tables_and_for_no_table(monkeypatch):
             schema, budget=budget, workload=["marginals(2)"], algorithms={"marginals(2)": algorithm}
         )
         assert prospect.parts[0].error(rows=1000, confidence=0.9).expected > 0
+
+
+@pytest.mark.parametrize("sizes", [(1, 3), (1, 1, 2), (3, 1, 5000, 1, 2)])
+def test_counts_of_pairs_are_taken_off_where_a_column_has_a_single_cell(
+    sizes: tuple[int, ...],
+) -> None:
+    """Where it was the first one, rows of such a release could not be drawn."""
+    drawn = np.stack([np.arange(40) * 7 % size for size in sizes], axis=1)
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    missing = np.zeros((int(edges[-1]),) * 2, dtype=np.float32)
+    settling._take_off(missing, drawn, edges)
+    one_hot = np.zeros((len(drawn), int(edges[-1])), dtype=np.float32)
+    one_hot[np.arange(len(drawn))[:, None], drawn + edges[:-1]] = 1
+    assert np.array_equal(-missing, one_hot.T @ one_hot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.answering.synthesis.synthetic import SyntheticTable, _arrow_values
+from discreet.answering.synthesis.synthetic import SyntheticTable, _arrow_values, synthesize
 from discreet.privacy.budget import Budget
 from discreet.schema import CategoryColumn, Schema
 from tests.releasing import release
@@ -75,6 +76,16 @@ def test_there_are_as_many_synthetic_rows_as_the_release_counts(
     reader = released(rows, workload, algorithm, tmp_path)
     counted = reader.ask("SELECT count(*) FROM d").only.estimate
     assert len(reader.synthesize(seed=1)) == counted
+
+
+@pytest.mark.parametrize("algorithm", ["adaptive", "residuals"])
+def test_no_row_is_drawn_where_a_count_is_below_0(algorithm, tmp_path):
+    """Answers that are not made to add up may be. `numpy` refuses an array of fewer than 0 rows."""
+    reader = released(3, [TABLES], algorithm, tmp_path)
+    library, counted = reader._library, reader.ask("SELECT count(*) FROM d").only
+    for estimate in (-7.0, -0.5):
+        below = replace(counted, estimate=estimate, std=1.0)
+        assert len(synthesize(library, rows=None, seed=1, counted=below)) == 0
 
 
 @pytest.mark.parametrize("rows", [0, 200])

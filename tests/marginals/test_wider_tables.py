@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.log_linear import LogLinear
+from discreet.families.tables.estimate.mixture import Mixture
 from tests.releasing import release
 
 ROWS = 4000
@@ -111,3 +112,33 @@ def test_a_scaled_model_has_the_tables_that_it_was_scaled_to_and_the_first_one_k
         assert np.allclose(scaled.marginal(columns), wanted)
     assert np.array_equal(model.table, before)
     assert np.isclose(scaled.table.sum(), 1)
+
+
+def test_a_table_that_fits_in_no_clique_is_not_made_of_a_mixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each component holds its cells: a table of six columns of 12 cells took 370 MB, and was then left out."""
+    source = generator(5)
+    sizes = {"a": 52, "b": 52, "c": 52, "d": 4}
+    columns = "".join(
+        f'[columns.{name}]\nkind = "integer"\nrange = [0, {size - 1}]\n'
+        for name, size in sizes.items()
+    )
+    made = release(
+        pyarrow.table({name: source.integers(0, size, ROWS) for name, size in sizes.items()}),
+        dc.Schema.loads(f'dataset = "t"\npeople = {ROWS}\n{columns}'),
+        budget=dc.Budget(epsilon=20),
+        workload=["marginals(a, b, c)", "marginals(a, d)"],
+        ledger=tmp_path / "l.db",
+    )
+    widths = []
+    own = Mixture.marginal
+
+    def marginal(model: Mixture, columns: Any) -> Any:
+        widths.append(len(columns))
+        return own(model, columns)
+
+    monkeypatch.setattr(Mixture, "marginal", marginal)
+    assert len(dc.ReleaseReader(made).synthesize(rows=100, seed=1).to_pandas()) == 100
+    assert widths, "a mixture was asked"
+    assert max(widths) < 3

@@ -71,10 +71,10 @@ class Library:
         return self.agrees and bool(self.evidence.ranges)
 
     def likely_rows(self, counted: Answer) -> int:
-        """How many rows there are, as they were counted, unless noise hides them."""
+        """How many rows there are, as they were counted, unless noise hides them. There are no fewer than 0."""
         if self.whole is not None:
-            return int(counted.estimate)
-        return int(likely_rows(counted.estimate, counted.std, self.schema.people))
+            return max(0, int(counted.estimate))
+        return max(0, int(likely_rows(counted.estimate, counted.std, self.schema.people)))
 
     def lacks(self, needed: str) -> str:
         """The refusal of a question, by the name of what the release would have needed."""

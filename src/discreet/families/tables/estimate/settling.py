@@ -235,8 +235,7 @@ def _together(sizes: Sequence[int]) -> list[list[int]]:
     """Neighbouring columns in groups of at most `COUNTED_TOGETHER` combinations; wider ones alone."""
     groups: list[list[int]] = []
     for column, size in enumerate(sizes):
-        held = prod(sizes[each] for each in groups[-1]) if groups else COUNTED_TOGETHER
-        if held * size <= COUNTED_TOGETHER:
+        if groups and size * prod(sizes[each] for each in groups[-1]) <= COUNTED_TOGETHER:
             groups[-1].append(column)
         else:
             groups.append([column])

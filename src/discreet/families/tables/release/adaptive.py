@@ -138,7 +138,7 @@ class AdaptiveMarginals:
                 f"its columns have {sum(cells.values()):,} cells together, more than the {MOST_MODELLED:,} that a model "
                 f"holds in memory; use wider cells (the column {widest} has {cells[widest]:,}), or 'direct'."
             )
-        return None
+        return too_many_cells(sets, schema)  # its error in each of them is measured, all at once
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
@@ -209,8 +209,6 @@ class PreparedAdaptive(PreparedClass):
             return None
         shapes = [self.complete.sizes(each) for each in self.sets]
         if max(map(len, shapes)) > 2 or max(map(prod, shapes)) > MOST_PAIR_CELLS:
-            return None
-        if too_many_cells(self.sets, self.schema) is not None:
             return None
         on_everything = self._measured_whole
         if on_everything is None:

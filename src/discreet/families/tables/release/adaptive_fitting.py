@@ -187,7 +187,7 @@ class AdaptiveFitting:
             chosen = self._chosen(looks, self.measuring[place])
             columns = self._one_way_requests(self.measuring[place])
             gain = sum(each.gain for _, each in chosen)
-            if self._gain_of_columns(looks, columns) > LEAD_OF_COLUMNS * gain:
+            if not chosen or self._gain_of_columns(looks, columns) > LEAD_OF_COLUMNS * gain:
                 self._measure_one_way(columns)
                 if place == 0:
                     model = Mixture.independent(self.one, generator(0))

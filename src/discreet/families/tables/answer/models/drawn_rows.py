@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,10 +19,10 @@ from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.table_models import model_of_tables
 from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.agreeing import largest_sets
-from discreet.families.tables.estimate.clique_tree import most_even_rows
+from discreet.families.tables.estimate.clique_tree import LARGEST_PAIR, most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
 from discreet.families.tables.estimate.likely_counts import likely
-from discreet.families.tables.estimate.log_linear import LogLinear
+from discreet.families.tables.estimate.log_linear import LARGEST_DOMAIN, LogLinear
 from discreet.families.tables.estimate.mixture import Mixture
 from discreet.families.tables.estimate.settling import (
     MORE_WORK,
@@ -107,7 +108,7 @@ def _settled(
         return model.sample(many, public)
     sizes = library.complete.sizes(names)
     if isinstance(model, Mixture) and many:
-        wider = _likely_wider_tables(library, model, names, rows)
+        wider = _likely_wider_tables(library, model, names, rows, LARGEST_PAIR)
         tables = {**tables_side_by_side(wanted, sizes), **wider}
         codes = most_even_rows(sizes, tables, many, public)
     else:
@@ -120,11 +121,18 @@ def _settled(
 
 
 def _likely_wider_tables(
-    library: TableLibrary, model: RowModel, names: list[str], rows: float
+    library: TableLibrary,
+    model: RowModel,
+    names: list[str],
+    rows: float,
+    most: int = LARGEST_DOMAIN,
 ) -> dict[tuple[int, ...], Floats]:
-    """The shares of measured tables of three columns and more: of the counts that are likely, where the model expects its own."""
+    """The shares of measured tables of three columns and more: of the counts that are likely, where the model expects its own.
+
+    `most`: tables of more cells are left out. Each component of a mixture holds its cells, and no clique has room for them.
+    """
     wanted = {}
-    for columns, noisy, variance in _wider_tables(library, names):
+    for columns, noisy, variance in _wider_tables(library, names, most):
         places = tuple(names.index(name) for name in columns)
         shares = np.array(model.marginal(places))
         there = shares[tuple(slice(cells) for cells in noisy.shape)]  # rows that the table counts
@@ -138,7 +146,7 @@ def _likely_wider_tables(
 
 
 def _wider_tables(
-    library: TableLibrary, names: list[str]
+    library: TableLibrary, names: list[str], most: int
 ) -> Iterator[tuple[tuple[str, ...], Floats, float]]:
     """The largest tables of three columns and more that were measured, with the variance of a cell.
 
@@ -150,6 +158,8 @@ def _wider_tables(
     for own in largest_sets([*map(frozenset, sets), *alone]):
         columns = tuple(name for name in names if name in own)
         if len(columns) < 3 or len(columns) < len(own):
+            continue
+        if prod(library.complete.sizes(columns)) > most:
             continue
         if measured.determines(columns):
             yield columns, measured.table(columns), measured.cell_variance(columns)
