@@ -3,7 +3,7 @@
 What is known of the errors of cells (`models.cell_errors`) says how far a weighted sum of them is off: rows fall into
 cells by chance, and all other errors may go in one direction. An average lies above t if the sum of (value - t) over the rows is above 0. So the
 interval of an average holds every t for which the interval of that sum holds 0 (Fieller 1954): it misses only if the sum at the
-true average does, so its risk is that of one sum. It is looked for between points that lie close together, and widened to a
+true average does, so its risk is that of one sum. It is looked for among points that lie close together, with a
 straight line between two of them.
 
 Like intervals of counts it is nominal: how often it holds was measured.
