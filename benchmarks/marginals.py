@@ -49,7 +49,7 @@ from discreet.releases import release  # noqa: E402
 from discreet.schema import Schema  # noqa: E402
 
 MOST_ROWS, MOST_COLUMNS, MOST_VALUES = 100_000, 16, 100
-"""Of generated tables: AIM takes longer with more."""
+"""The largest generated tables: AIM takes longer with more."""
 EPSILONS = ("0.1", "1", "10")
 DELTA = "1e-9"
 LARGEST = 10_000

@@ -79,7 +79,7 @@ age = 9
 
 
 def test_rows_that_break_a_declaration_are_counted(discreet, tmp_path: Path) -> None:
-    """Of five rows two have another `kind` than their age says, and one is in an impossible cell."""
+    """Two of five rows have another `kind` than their age says, and one is in an impossible cell."""
     lines = [
         "4,ash,2020-01-01,low",
         "5,ash,2020-01-01,low",

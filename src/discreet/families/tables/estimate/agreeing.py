@@ -218,7 +218,7 @@ class AgreeingCounts:
         return any(set(columns) <= each for each in self._sets)
 
     def _most_even(self, columns: Columns, is_open: Bools) -> Floats:
-        """Of the tables with nothing in closed cells the most even one that what is known of fewer columns allows, nearly.
+        """The most even table with nothing in closed cells that has, nearly, what is known of fewer columns.
 
         No table is over all of the columns, so the residuals of what there is do not say which cells have rows. Each of these tables is
         made whole, and the open cells are scaled to them in turn (iterative proportional fitting).

@@ -1,7 +1,7 @@
 """Marginals by a model: for budgets and tables where noise on every cell would drown them.
 
 The one-way tables are measured first. A glance at all pairs may then tell that all are worth measuring (`everything`). If not, twice, a noisy count of the rows that the model gets
-wrong in each pair, at several coarsenesses, says which residuals are worth measuring (with Laplace noise: which tables); a mixture of
+wrong in each pair, at several coarsenesses, says which residuals are worth measuring (with Laplace noise: which tables), or that single columns are worth more; a mixture of
 products is fitted to all of them. What is left of the budget measures how many rows the final model
 gets wrong in each table of the class. Declared weights of tables decide, as public facts do, what a
 share of the budget is spent on: columns and pairs count as often as the tables that hold them weigh.
@@ -328,7 +328,7 @@ class PreparedAdaptive(PreparedClass):
         return {name: SMOOTHED * each for name, each in found.items()}
 
     def variances_of_columns(self) -> dict[str, float]:
-        """Of the noise in a cell of each single column."""
+        """The variance of the noise in a cell of each single column."""
         asked = {name for each in self.sets for name in each}
         sets = [(name,) for name in self.schema.names if name in asked]
         share = self.share.times(one_way_share(self.drowning()))

@@ -3,9 +3,9 @@
 One table: noise on its cells, which nothing linear improves on. Several: noise on cells or on
 residuals, whichever has the smaller expected error. Both predict it, noise on residuals exactly. Where the schema says how many
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
-that is clearly the smaller one; and where noise on everything would leave tables more wrong than
-right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
-spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything (`beside_everything`).
+that is the smaller one. Where noise on everything would leave tables more wrong than right (`DROWNED`), nothing that is foreseen of noise
+tells much, and the release that is told more of single columns is made. A model's error depends on the rows, which nobody has seen; but the adaptive release looks at them
+before it spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything (`beside_everything`).
 
 `automatic-even` spreads rows that a column leaves out over its cells: see `residuals-even` and `adaptive-even`.
 """

@@ -165,7 +165,7 @@ class PreparedMarginals(MeasuredAtOnce):
         return together.errors()
 
     def variances_of_columns(self) -> dict[str, float]:
-        """Of the noise in a cell of each single column; nothing is said of tables that are not put together."""
+        """The variance of the noise in a cell of each single column; none for tables that are not put together."""
         together, names = self._together(), columns_of(self._sets, self.schema)
         return {} if together is None else {name: together.variance((name,)) for name in names}
 

@@ -151,7 +151,7 @@ class NoiseTogether:
         return cls(sets, laws, cells, known)
 
     def variance(self, columns: tuple[str, ...]) -> float:
-        """Of a cell of a table whose residuals were measured."""
+        """The variance of a cell of a table whose residuals were measured."""
         left = 0.0
         for own in subsets(columns):
             part = _told(own, columns, self.cells)

@@ -220,7 +220,7 @@ class PreparedResiduals(MeasuredAtOnce):
         return [MEAN_ABSOLUTE_NORMAL * math.sqrt(each) for each in variances]
 
     def variances_of_columns(self) -> dict[str, float]:
-        """Of the noise in a cell of each single column."""
+        """The variance of the noise in a cell of each single column."""
         tables = self.tables()
         return {name: tables.cell_variance((name,)) for own in self.sets for name in own}
 
