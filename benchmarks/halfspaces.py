@@ -267,7 +267,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=20_000_000)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        data = data_folder(asked.data, Path(scratch))
+        data = data_folder(asked.data, Path(scratch), "tables")
         two, five = (Table(adult(data, columns), columns, seed=7) for columns in (TWO, FIVE))
     met = two_columns(two, 3)
     met &= structures(two, 8)

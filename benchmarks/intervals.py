@@ -165,7 +165,7 @@ def main() -> int:
         )
 
     with tempfile.TemporaryDirectory() as scratch:
-        folder = data_folder(asked.data, Path(scratch))
+        folder = data_folder(asked.data, Path(scratch), "tables")
         for name, epsilon, delta in cases_of(folder):
             table, budget = Table(name, folder), Budget(epsilon=epsilon, delta=delta)
             measured(

@@ -290,7 +290,7 @@ def main() -> int:
         draws = 1 if chosen.quick else chosen.draws
         return int(not compare(cases, draws, np.random.default_rng()))
     with tempfile.TemporaryDirectory() as scratch:
-        return measured(chosen, data_folder(chosen.data, Path(scratch)))
+        return measured(chosen, data_folder(chosen.data, Path(scratch), "tables"))
 
 
 def measured(chosen: argparse.Namespace, data: Path) -> int:

@@ -158,12 +158,9 @@ def coverage(sets: Histograms, *, draws: int, what: str, limit: float | None) ->
     return met
 
 
-def speed(field: Field, folder: Path) -> list[bool]:
+def speed(field: Field, sets: Histograms) -> list[bool]:
     """Answers with bounds per second, one process, on the set with the most leaves."""
-    sources = [
-        next(iter(field.draws(AdaptiveTree(), counts, "1", 1)))
-        for counts in histograms(folder, field.dimensions).values()
-    ]
+    sources = [next(iter(field.draws(AdaptiveTree(), counts, "1", 1))) for counts in sets.values()]
     source = max(sources, key=lambda each: len(each.part.estimates["leaves"]))
     generator = np.random.default_rng(0)
     many = 1_000_000 if field.dimensions == 1 else 20_000
@@ -182,7 +179,7 @@ def speed(field: Field, folder: Path) -> list[bool]:
     return [bar(name, rate, limit, at_least=True)]
 
 
-def literal(folder: Path, *, draws: int, error: float = 0.1, delta: float = 0.05) -> list[bool]:
+def literal(sets: Histograms, *, draws: int, error: float = 0.1, delta: float = 0.05) -> list[bool]:
     """The literal mechanism beside the default, on each set as it is and at the theorem's n for it.
 
     At its own n a set is promised the error that the theorem gives for so many rows; at the theorem's n
@@ -197,7 +194,7 @@ def literal(folder: Path, *, draws: int, error: float = 0.1, delta: float = 0.05
     )
     bits = bits_of(field.shape[0] + 1)
     largest = []
-    for name, counts in histograms(folder, 1).items():
+    for name, counts in sets.items():
         promise = Promise(cells=field.shape, alpha=Fraction(1), delta=delta)
         needed = math.ceil(promise.rows_needed(error))
         rows = int(counts.sum())
@@ -252,7 +249,7 @@ def main() -> int:
     if chosen.generated:
         return 0 if all(_generated(chosen)) else 1
     with tempfile.TemporaryDirectory(prefix="discreet-data-") as scratch:
-        met = _chosen(chosen, data_folder(chosen.data, Path(scratch)))
+        met = _chosen(chosen, data_folder(chosen.data, Path(scratch), "one_d", "two_d"))
     return 0 if all(met) else 1
 
 
@@ -276,6 +273,12 @@ def _chosen(chosen: argparse.Namespace, folder: Path) -> list[bool]:
     again = 0 if chosen.quick else AGAIN
     for dimensions in (1, 2) if chosen.dimensions is None else (chosen.dimensions,):
         sets, what = histograms(folder, dimensions), f"{dimensions}-D"
+        if not sets:
+            print(f"The folder has no {what} histograms.")
+            continue
+        usual = {
+            name: counts for name, counts in sets.items() if counts.shape == SHAPES[dimensions]
+        }
         slow = min(draws, 30 if dimensions == 1 else 5)
         if chosen.only in (None, "errors"):
             met += errors(sets, draws=draws, slow_draws=slow, again=again, what=what)
@@ -283,10 +286,10 @@ def _chosen(chosen: argparse.Namespace, folder: Path) -> list[bool]:
             against = {name: make() for name, make in HOSTILE_1D.items()} if dimensions == 1 else {}
             limit = 0.80 if dimensions == 1 else 0.50
             met += coverage({**sets, **against}, draws=covering, what=what, limit=limit)
-        if chosen.only in (None, "speed"):
-            met += speed(field_of(SHAPES[dimensions]), folder)
-    if chosen.only in (None, "literal") and chosen.dimensions != 2:
-        met += literal(folder, draws=min(draws, 3))
+        if chosen.only in (None, "speed") and usual:
+            met += speed(field_of(SHAPES[dimensions]), usual)
+        if chosen.only in (None, "literal") and dimensions == 1 and usual:
+            met += literal(usual, draws=min(draws, 3))
     return met
 
 

@@ -11,11 +11,14 @@ SEED = 9001
 
 
 def histograms(folder: Path, dimensions: int) -> dict[str, np.ndarray]:
-    """The histograms of a folder of .npy files, one-dimensional ones with 4,096 bins."""
+    """The histograms of a folder of .npy files. Long ones are summed to 4,096 bins; sides are filled up with empty bins to a power of two."""
     found = {}
     for path in sorted((folder / ("one_d" if dimensions == 1 else "two_d")).glob("*.npy")):
         counts = np.load(path).astype(np.int64)
-        found[path.stem] = counts.reshape(BINS, -1).sum(axis=1) if dimensions == 1 else counts
+        if dimensions == 1 and len(counts) > BINS:
+            counts = np.add.reduceat(counts, np.arange(BINS) * len(counts) // BINS)
+        empty = [(0, (1 << (side - 1).bit_length()) - side) for side in counts.shape]
+        found[path.stem] = np.pad(counts, empty)
     return found
 
 

@@ -43,9 +43,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def data_folder(asked: Path, scratch: Path) -> Path:
-    """`asked`, or a folder made under `scratch` that stands in for it."""
-    if all((asked / part).is_dir() for part in ("one_d", "two_d", "tables")):
+def data_folder(asked: Path, scratch: Path, *needed: str) -> Path:
+    """`asked` if it has some of what is needed, or a folder made under `scratch` that stands in for it."""
+    if any((asked / part).is_dir() for part in needed):
         return asked
     print(f"No data under {asked}: generated histograms and tables stand in for it.", flush=True)
     made = scratch / "generated-data"
